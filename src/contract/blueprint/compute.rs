@@ -1,0 +1,69 @@
+//! What a node runs on: a compute profile, the placement pins that narrow it, and the sizes of volumes
+//! (blueprint §4.3, §4.4).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strum::{Display, IntoStaticStr};
+
+/// The compute of a node that runs.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Compute {
+    /// The profile's slug, `family.tier.size`.
+    pub profile: String,
+    /// Pins that narrow where the profile is placed.
+    #[serde(default)]
+    pub placement: Placement,
+}
+
+/// Placement pins; each narrows the eligible hosts and never changes the profile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs, reason = "blueprint §4.4 defines each pin")]
+pub struct Placement {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpu_architectures: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_dedication: Option<CpuDedication>,
+    #[serde(
+        rename = "minAcceleratorMemoryGiB",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub min_accelerator_memory_gib: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accelerator_runtimes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accelerator_interconnect: Option<String>,
+    #[serde(
+        rename = "acceleratorSKUClass",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub accelerator_sku_class: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_class: Option<String>,
+}
+
+/// Whether a host's processors are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum CpuDedication {
+    /// No constraint.
+    Shared,
+    /// Dedicated vCPU.
+    Dedicated,
+}
+
+/// The allocation of one declared volume, as authored and as recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VolumeAllocation {
+    /// Size in GiB, at or above the component's minimum.
+    #[serde(rename = "sizeGiB")]
+    pub size_gib: u64,
+    /// A storage class term.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_class: Option<String>,
+    /// A floor on provisioned IOPS.
+    #[serde(rename = "minIOPS", default, skip_serializing_if = "Option::is_none")]
+    pub min_iops: Option<u64>,
+}

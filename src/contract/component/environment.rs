@@ -1,0 +1,1 @@
+//! Environment variables: constants, and the targets of inputs (component §5.3).

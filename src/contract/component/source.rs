@@ -1,0 +1,115 @@
+//! Where a workload's image comes from (component §5.1).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// An image that exists, or one to be built.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Source {
+    /// An OCI reference with a tag, a sha256 digest or both.
+    Image(String),
+    /// A Git repository and how to build it.
+    Git(GitSource),
+}
+
+/// A Git repository and how to build it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GitSource {
+    /// Where the repository is; never fetched by the operator.
+    #[serde(rename = "repositoryURL")]
+    pub repository_url: String,
+    /// A branch or a commit; the default branch when absent.
+    #[serde(default)]
+    pub r#ref: Option<GitRef>,
+    /// How to build.
+    pub build: Build,
+}
+
+/// What of a repository is built.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum GitRef {
+    /// The head of a branch.
+    Branch(String),
+    /// One commit.
+    Commit(String),
+}
+
+/// How an image is built.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Build {
+    /// Path of a Dockerfile from the repository's root.
+    #[serde(default)]
+    pub dockerfile: Option<String>,
+    /// Cloud Native Buildpacks.
+    #[serde(default)]
+    pub buildpacks: Option<Buildpacks>,
+    /// Build arguments.
+    #[serde(default)]
+    pub arguments: BTreeMap<String, String>,
+}
+
+/// A buildpacks build.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Buildpacks {
+    /// The image that builds.
+    pub builder_image: String,
+}
+
+/// An image reference taken apart: `name[:tag][@sha256:digest]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageReference<'a> {
+    /// Registry and repository.
+    pub name: &'a str,
+    /// The tag, if any.
+    pub tag: Option<&'a str>,
+    /// `sha256:` and 64 hexadecimal digits, if any.
+    pub digest: Option<&'a str>,
+}
+
+impl<'a> ImageReference<'a> {
+    /// Takes apart a reference that passed the structural phase; the tag's colon is the one after the last slash.
+    pub fn parse(reference: &'a str) -> Self {
+        let (rest, digest) = match reference.split_once('@') {
+            Some((rest, digest)) => (rest, Some(digest)),
+            None => (reference, None),
+        };
+        let path = rest.rfind('/').map_or(0, |slash| slash + 1);
+        match rest[path..].find(':') {
+            Some(colon) => Self {
+                name: &rest[..path + colon],
+                tag: Some(&rest[path + colon + 1..]),
+                digest,
+            },
+            None => Self {
+                name: rest,
+                tag: None,
+                digest,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_colon_is_the_one_after_the_last_slash() {
+        let port = ImageReference::parse("localhost:5000/app/web");
+        assert_eq!(
+            (port.name, port.tag, port.digest),
+            ("localhost:5000/app/web", None, None)
+        );
+        let both = ImageReference::parse("localhost:5000/web:1.2@sha256:ab");
+        assert_eq!(
+            (both.name, both.tag, both.digest),
+            ("localhost:5000/web", Some("1.2"), Some("sha256:ab"))
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! A blueprint together with the component contract of each of its nodes, all of them valid: what resolution starts
+//! from. Only the document profile's success constructs it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::blueprint::Blueprint;
+use super::component::Component;
+use crate::document::digest::Digest;
+
+/// A component document that passed every rule of the document profile, with the bytes it was read from.
+#[derive(Debug, PartialEq)]
+pub struct ComponentContract {
+    /// What the document says.
+    pub component: Component,
+    /// SHA-256 of `source`.
+    pub digest: Digest,
+    /// The document's bytes as they stood.
+    pub source: Arc<[u8]>,
+}
+
+/// A valid blueprint and the contract of every node. Cheap to share; never changes.
+#[derive(Debug, PartialEq)]
+pub struct Contracts {
+    /// What the blueprint says.
+    pub blueprint: Blueprint,
+    /// SHA-256 of `source`.
+    pub digest: Digest,
+    /// The blueprint's bytes as they stood.
+    pub source: Arc<[u8]>,
+    /// The contract of each node; the keys are exactly those of `blueprint.components`.
+    pub components: BTreeMap<String, Arc<ComponentContract>>,
+}
+
+impl Contracts {
+    /// The contract that `node` deploys.
+    ///
+    /// # Panics
+    /// When `node` is not a node of the blueprint.
+    pub fn component(&self, node: &str) -> &Component {
+        &self.components[node].component
+    }
+}

@@ -1,0 +1,12 @@
+//! The library behind the `installation-operator` binary: a functional core (documents, contracts, resolution,
+//! materialization) and the imperative shell around it (acquisition, the controller, the command line).
+//!
+//! Which room may open which door is written in `docs/architecture.md`; the pure rooms deny clients, clocks and
+//! randomness by lint.
+
+// The rooms that do I/O are allowed what the pure rooms deny for themselves.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod contract;
+pub mod document;
+pub mod resolution;

@@ -1,0 +1,110 @@
+//! What resolution may know beside the documents: acquired evidence, handed in by the shell. What is unavailable is
+//! absent, never a made-up empty value.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::secret::{Held, Secret};
+
+/// Everything an installation takes from outside the documents.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Context {
+    /// The installation that evidence must have been acquired for, as issuers know it.
+    pub installation: String,
+    /// Submitted values, by parameter.
+    pub parameters: BTreeMap<String, Held>,
+    /// Organization variables, by exact dotted path.
+    pub variables: BTreeMap<String, Variable>,
+    /// Persisted generated credentials, by parameter.
+    pub credentials: BTreeMap<String, Credential>,
+    /// Endpoint allocations as evidence, by node and endpoint. Kept as JSON until they are checked, so that evidence
+    /// with a member too many is refused (COMP-EP-002) rather than silently trimmed; see [`Allocation`].
+    pub allocations: BTreeMap<String, BTreeMap<String, Value>>,
+    /// The answers to connection acquisition, by connection parameter, as evidence that is checked like allocations.
+    pub connections: BTreeMap<String, Secret<SecretJson>>,
+}
+
+/// One organization variable as acquired.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Opaque; absent evidence is refused.
+    pub identity: Option<String>,
+    /// Opaque; changes when the value does; absent evidence is refused.
+    pub version: Option<String>,
+    /// The logical value and its sensitivity.
+    pub value: Held,
+    /// Whether the installation may read it.
+    pub authorized: bool,
+}
+
+/// One generation of a generated credential.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Credential {
+    /// Opaque identity of the credential.
+    pub identity: String,
+    /// The rotation generation, from 0.
+    pub rotation: u64,
+    /// The generated text.
+    pub value: Secret<String>,
+}
+
+/// The routing facts of one endpoint (component §5.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Allocation {
+    /// Opaque, non-empty.
+    pub identity: String,
+    /// Opaque, non-empty.
+    pub version: String,
+    /// The internal DNS name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_hostname: Option<String>,
+    /// Facts of the public edge; only for a PUBLIC endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public: Option<PublicFacts>,
+}
+
+/// The public edge's facts about one endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublicFacts {
+    /// Host name or address, nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<String>,
+    /// Port, 1..65535.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// http, https, ws or wss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
+    /// From `/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// JSON that may hold secrets, wiped of its strings when dropped.
+#[derive(Clone, PartialEq)]
+pub struct SecretJson(pub Value);
+
+impl fmt::Debug for SecretJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+impl zeroize::Zeroize for SecretJson {
+    fn zeroize(&mut self) {
+        let mut pending = vec![&mut self.0];
+        while let Some(value) = pending.pop() {
+            match value {
+                Value::String(text) => text.zeroize(),
+                Value::Array(items) => pending.extend(items),
+                Value::Object(members) => pending.extend(members.values_mut()),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+    }
+}
