@@ -2,7 +2,7 @@
 //! is ours and ends with what to do. A diagnostic is never an `Err` and is never retried.
 
 use serde::Serialize;
-use strum::{AsRefStr, Display, EnumIter, EnumString, IntoStaticStr};
+use strum::{AsRefStr, Display, EnumIter, IntoStaticStr};
 
 use super::pointer::Pointer;
 
@@ -19,7 +19,6 @@ use super::pointer::Pointer;
     AsRefStr,
     Display,
     EnumIter,
-    EnumString,
     IntoStaticStr,
     Serialize,
 )]
@@ -60,7 +59,7 @@ pub enum Code {
     ConflictingEnvKey,
     UnknownEndpoint,
     EndpointNotHttp,
-    #[strum(serialize = "ERR_ENDPOINT_NOT_L4")]
+    #[strum(serialize = "ENDPOINT_NOT_L4")]
     EndpointNotL4,
     UnknownAddressProperty,
     EndpointNotExposable,
@@ -230,7 +229,6 @@ mod tests {
             (Code::ConflictingEnvKey, "ERR_CONFLICTING_ENV_KEY"),
         ] {
             assert_eq!(code.to_string(), text);
-            assert_eq!(text.parse(), Ok(code));
         }
     }
 }
