@@ -9,7 +9,7 @@ use super::component::Component;
 use crate::document::digest::Digest;
 
 /// A component document that passed every rule of the document profile, with the bytes it was read from.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ComponentContract {
     /// What the document says.
     pub component: Component,
@@ -20,7 +20,7 @@ pub struct ComponentContract {
 }
 
 /// A valid blueprint and the contract of every node. Cheap to share; never changes.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Contracts {
     /// What the blueprint says.
     pub blueprint: Blueprint,

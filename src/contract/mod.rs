@@ -8,3 +8,34 @@
 pub mod blueprint;
 pub mod component;
 pub mod contracts;
+pub mod envelope;
+mod findings;
+pub mod item;
+pub mod published;
+mod structure;
+pub mod validate;
+
+pub use self::envelope::Family;
+pub use self::item::Item;
+pub use self::published::Published;
+pub use self::validate::{Validation, validate_document, validate_item};
+
+use serde::Deserialize;
+
+use crate::document::diagnostic::{Code, Diagnostic};
+use crate::document::pointer::Pointer;
+use crate::document::yaml::Document;
+
+/// The typed form of a document that passed the structural phase.
+///
+/// # Errors
+/// A diagnostic, where a panic would be the alternative: the schema admitted what the type cannot hold.
+fn typed<'de, T: Deserialize<'de>>(document: &'de Document) -> Result<T, Vec<Diagnostic>> {
+    T::deserialize(&document.value).map_err(|_| {
+        vec![Diagnostic::semantic(
+            Code::InvalidValue,
+            Pointer::root(),
+            "this tool cannot hold a value of this document that its schema admits; please report it",
+        )]
+    })
+}

@@ -145,6 +145,9 @@ pub struct Related {
     pub artifact: String,
     /// The place in that component document.
     pub path: Pointer,
+    /// The place in its source text, where one is known. Not part of the contract, so never serialized.
+    #[serde(skip)]
+    pub location: Option<Location>,
 }
 
 /// A place in the source text, counted from 1; the column counts characters.
@@ -207,11 +210,25 @@ impl Diagnostic {
 
     /// This diagnostic with the place in a component document that it is about.
     #[must_use]
-    pub fn related(mut self, artifact: &str, path: Pointer) -> Self {
+    pub fn related(self, artifact: &str, path: Pointer) -> Self {
+        self.related_at(artifact, path, None)
+    }
+
+    /// As [`Self::related`], with the place in the component's source text.
+    #[must_use]
+    pub fn related_at(mut self, artifact: &str, path: Pointer, location: Option<Location>) -> Self {
         self.related.push(Related {
             artifact: artifact.to_owned(),
             path,
+            location,
         });
+        self
+    }
+
+    /// This diagnostic with the place in the source text where it is.
+    #[must_use]
+    pub fn at(mut self, location: Location) -> Self {
+        self.location = Some(location);
         self
     }
 }

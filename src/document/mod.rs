@@ -4,7 +4,13 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod canonical;
 pub mod diagnostic;
 pub mod digest;
+pub mod limits;
+pub mod place;
 pub mod pointer;
+pub mod reference;
 pub mod result;
+pub mod scalar;
+pub mod yaml;

@@ -42,6 +42,21 @@ impl Pointer {
         )
     }
 
+    /// Whether this pointer leads to something inside what `above` points to.
+    pub fn is_below(&self, above: &Self) -> bool {
+        self.as_str()
+            .strip_prefix(above.as_str())
+            .is_some_and(|rest| rest.starts_with('/'))
+    }
+
+    /// The unescaped tokens from the root on.
+    pub fn tokens(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
+        self.0.tokens().map(|token| match token.decoded() {
+            std::borrow::Cow::Borrowed(text) => text.to_owned().into(),
+            owned @ std::borrow::Cow::Owned(_) => owned.into_owned().into(),
+        })
+    }
+
     /// The escaped text, as it stands in a diagnostic.
     pub fn as_str(&self) -> &str {
         self.0.as_str()

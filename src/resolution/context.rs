@@ -2,12 +2,11 @@
 //! absent, never a made-up empty value.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::secret::{Held, Secret};
+use super::secret::{Held, Secret, SecretJson};
 
 /// Everything an installation takes from outside the documents.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,28 +82,4 @@ pub struct PublicFacts {
     /// From `/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-}
-
-/// JSON that may hold secrets, wiped of its strings when dropped.
-#[derive(Clone, PartialEq)]
-pub struct SecretJson(pub Value);
-
-impl fmt::Debug for SecretJson {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
-}
-
-impl zeroize::Zeroize for SecretJson {
-    fn zeroize(&mut self) {
-        let mut pending = vec![&mut self.0];
-        while let Some(value) = pending.pop() {
-            match value {
-                Value::String(text) => text.zeroize(),
-                Value::Array(items) => pending.extend(items),
-                Value::Object(members) => pending.extend(members.values_mut()),
-                Value::Null | Value::Bool(_) | Value::Number(_) => {}
-            }
-        }
-    }
 }

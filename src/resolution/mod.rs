@@ -1,10 +1,60 @@
 //! Resolution: contracts and context in, a whole resolution or nothing out; snapshots, records and their acceptance.
 //!
-//! Nothing here does I/O, reads a clock or makes randomness.
+//! [`resolve`] is the steps of BP-RESOLVE-001 in their order, a stage each. Every stage works on what the
+//! earlier ones could establish, reports everything that is wrong with its own part, and stays silent about what was
+//! reported before. Nothing here does I/O, reads a clock or makes randomness.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod accept;
+pub mod connection;
 pub mod context;
+pub mod credential;
 pub mod record;
+pub mod resolved;
 pub mod secret;
 pub mod snapshot;
+
+use self::context::Context;
+use self::resolved::Resolved;
+use crate::contract::contracts::Contracts;
+use crate::document::diagnostic::Phase;
+use crate::document::pointer::Pointer;
+use crate::document::result::{Deferred, Profile, ValidationResult};
+
+/// What became of a resolution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolution {
+    /// Status, diagnostics and deferred obligations of the resolution phase.
+    pub result: ValidationResult,
+    /// Every effective value: present exactly when the result is VALID.
+    pub resolved: Option<Resolved>,
+}
+
+/// Resolves `contracts` with what an installation supplies (BP-RESOLVE-001).
+///
+/// The same arguments give an equal resolution. All stages run, so that one pass says everything that is wrong and
+/// everything that is missing; a value that is wrong or missing is reported once, where it enters, and whatever
+/// depends on it adds nothing. Values are released only when nothing at all was reported.
+///
+/// Takes time linear in nodes and bindings, and no stack that grows with a chain of values.
+pub fn resolve(contracts: &Contracts, context: &Context) -> Resolution {
+    // Until the stages are in place every resolution waits: INCOMPLETE, and nothing is released.
+    let _ = context;
+    let path = Pointer::of(["spec", "components"]);
+    let deferred = Deferred {
+        rule: "BP-RESOLVE-001".into(),
+        path,
+        missing: format!("resolution of {}", contracts.blueprint.metadata.slug),
+    };
+    let result = ValidationResult::new(
+        Profile::Document,
+        Phase::Resolution,
+        Vec::new(),
+        vec![deferred],
+    );
+    Resolution {
+        result,
+        resolved: None,
+    }
+}

@@ -2,11 +2,12 @@
 //! is read to the place where it is written; there is no `Display` and no `Serialize`, and `Debug` says `[redacted]`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 use zeroize::Zeroize;
 
-/// A secret `T`. Reading it takes a visible [`Secret::expose`].
+/// A secret `T`, wiped when dropped. Reading it takes a visible [`Secret::expose`].
 ///
 /// ```compile_fail
 /// let secret = installation_operator::resolution::secret::Secret::new("hunter2".to_owned());
@@ -44,29 +45,64 @@ impl<T: Zeroize> Drop for Secret<T> {
     }
 }
 
+/// JSON that may hold secrets. Zeroizing it wipes every string, member names included, and leaves null.
+#[derive(Clone, PartialEq)]
+pub struct SecretJson(pub Value);
+
+impl fmt::Debug for SecretJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+impl Zeroize for SecretJson {
+    fn zeroize(&mut self) {
+        // A worklist, not recursion: how deep the value nests is its author's choice.
+        let mut pending = vec![self.0.take()];
+        while let Some(value) = pending.pop() {
+            match value {
+                Value::String(mut text) => text.zeroize(),
+                Value::Array(items) => pending.extend(items),
+                Value::Object(members) => {
+                    for (mut name, value) in members {
+                        name.zeroize();
+                        pending.push(value);
+                    }
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+    }
+}
+
 /// A logical value together with whether it is sensitive. It prints as `[redacted]` either way, because a value's
 /// sensitivity may still grow by union (BP-PARAM-002) after it was read.
+///
+/// A clone shares the value, so that forwarding it along a chain of a thousand nodes copies nothing; the last clone
+/// to go wipes it.
 #[derive(Clone, PartialEq)]
 pub struct Held {
-    value: Value,
+    value: Arc<Secret<SecretJson>>,
     sensitive: bool,
 }
 
 impl Held {
+    /// A value whose supplier says whether it is a secret.
+    pub fn new(value: impl Into<Value>, sensitive: bool) -> Self {
+        Self {
+            value: Arc::new(Secret::new(SecretJson(value.into()))),
+            sensitive,
+        }
+    }
+
     /// A value that is a secret.
     pub fn sensitive(value: impl Into<Value>) -> Self {
-        Self {
-            value: value.into(),
-            sensitive: true,
-        }
+        Self::new(value, true)
     }
 
     /// A value that its supplier does not call secret.
     pub fn plain(value: impl Into<Value>) -> Self {
-        Self {
-            value: value.into(),
-            sensitive: false,
-        }
+        Self::new(value, false)
     }
 
     /// The same value, sensitive if it was or if `sensitive`. Sensitivity never decreases.
@@ -83,17 +119,50 @@ impl Held {
 
     /// The value itself, for the place that persists, compares, checks or materializes it.
     pub fn expose(&self) -> &Value {
-        &self.value
+        &self.value.expose().0
     }
 
     /// The value, unless it is a secret.
     pub fn public(&self) -> Option<&Value> {
-        (!self.sensitive).then_some(&self.value)
+        (!self.sensitive).then(|| self.expose())
     }
 }
 
 impl fmt::Debug for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_held_value_never_prints_whatever_its_sensitivity() {
+        for held in [
+            Held::sensitive("hunter2"),
+            Held::plain(json!({"k": "hunter2"})),
+        ] {
+            assert_eq!(format!("{held:?} {held:#?}"), "[redacted] [redacted]");
+        }
+    }
+
+    #[test]
+    fn sensitivity_grows_and_never_decreases() {
+        assert!(Held::sensitive(1).or_sensitive(false).is_sensitive());
+        assert!(Held::plain(1).or_sensitive(true).is_sensitive());
+        assert!(!Held::plain(1).or_sensitive(false).is_sensitive());
+        assert_eq!(Held::sensitive(1).public(), None);
+        assert_eq!(Held::plain(1).public(), Some(&json!(1)));
+    }
+
+    #[test]
+    fn zeroizing_leaves_nothing_of_a_nested_value() {
+        let mut value = SecretJson(json!({"a": ["x", {"b": "y"}], "c": 1}));
+        value.zeroize();
+        assert_eq!(value.0, Value::Null);
     }
 }

@@ -1,1 +1,327 @@
 //! The installation snapshot, formatVersion 1: the private selections that a record stands on (blueprint §5.2).
+//!
+//! A snapshot names credentials and never holds them: each generation lives where it was persisted first, and its
+//! value is joined again before a replay. Everything else that an installation took from outside is in here, so that
+//! the same record identifies the same effective values for as long as it is kept.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::context::{Context, Credential, Variable};
+use super::record::CredentialReference;
+use super::secret::{Held, Secret, SecretJson};
+
+/// The version of the persisted shape that this program writes and reads.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// Every selection behind a record. Immutable once persisted: what changes is another version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// Opaque identity of the installation's snapshots.
+    pub identity: String,
+    /// Opaque version; never reused for other selections.
+    pub version: String,
+    selections: Selections,
+    /// The values of credentials, where they have been joined. No part of what is selected.
+    joined: BTreeMap<String, Secret<String>>,
+}
+
+/// What a snapshot pins, apart from its own name.
+#[derive(Clone, Debug, PartialEq)]
+struct Selections {
+    parameters: BTreeMap<String, Held>,
+    variables: BTreeMap<String, Variable>,
+    credentials: BTreeMap<String, CredentialReference>,
+    allocations: BTreeMap<String, BTreeMap<String, Value>>,
+    connections: Option<Connections>,
+}
+
+/// Connection evidence, and the installation that it was acquired for.
+#[derive(Clone, Debug, PartialEq)]
+struct Connections {
+    installation: String,
+    parameters: BTreeMap<String, Secret<SecretJson>>,
+}
+
+/// Why bytes are no snapshot. Says where, never what: a snapshot's text is secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotError {
+    /// Written by a later release, whose meaning this program cannot know.
+    #[error(
+        "the snapshot has format version {found}, and this program reads {FORMAT_VERSION}; run the release that wrote it or a later one"
+    )]
+    Newer {
+        /// The format version found.
+        found: u64,
+    },
+    /// Not the shape of this format version.
+    #[error(
+        "the snapshot is malformed at line {line}, column {column}; restore it as it was persisted"
+    )]
+    Malformed {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+    },
+}
+
+impl Snapshot {
+    /// The snapshot of everything in `context`, credentials by reference alone.
+    ///
+    /// Assumes that `context` holds nothing but what the blueprint uses: acceptance refuses a snapshot with a variable
+    /// or a credential too many.
+    pub fn of(identity: impl Into<String>, version: impl Into<String>, context: &Context) -> Self {
+        let reference = |credential: &Credential| CredentialReference {
+            identity: credential.identity.clone(),
+            rotation: credential.rotation,
+        };
+        Self {
+            identity: identity.into(),
+            version: version.into(),
+            selections: Selections {
+                parameters: context.parameters.clone(),
+                variables: context.variables.clone(),
+                credentials: map_values(&context.credentials, reference),
+                allocations: context.allocations.clone(),
+                connections: (!context.connections.is_empty()).then(|| Connections {
+                    installation: context.installation.clone(),
+                    parameters: context.connections.clone(),
+                }),
+            },
+            joined: BTreeMap::new(),
+        }
+    }
+
+    /// This snapshot with the values of its credentials, by parameter. A value for a credential that the snapshot does
+    /// not name is kept out of every replay.
+    #[must_use]
+    pub fn join(mut self, credentials: BTreeMap<String, Secret<String>>) -> Self {
+        self.joined.extend(credentials);
+        self
+    }
+
+    /// The context of a replay: every selection, and each credential whose value has been joined. A credential without
+    /// its value is absent, so that the replay is INCOMPLETE rather than wrong.
+    pub fn context(&self) -> Context {
+        let selections = &self.selections;
+        let credentials = selections
+            .credentials
+            .iter()
+            .filter_map(|(name, reference)| {
+                let credential = Credential {
+                    identity: reference.identity.clone(),
+                    rotation: reference.rotation,
+                    value: self.joined.get(name)?.clone(),
+                };
+                Some((name.clone(), credential))
+            });
+        let (installation, connections) = match &selections.connections {
+            Some(connections) => (
+                connections.installation.clone(),
+                connections.parameters.clone(),
+            ),
+            None => Default::default(),
+        };
+        Context {
+            installation,
+            parameters: selections.parameters.clone(),
+            variables: selections.variables.clone(),
+            credentials: credentials.collect(),
+            allocations: selections.allocations.clone(),
+            connections,
+        }
+    }
+
+    /// Whether both pin the same selections, whatever their identities and versions, and whichever credentials have
+    /// been joined.
+    pub fn same_selections(&self, other: &Self) -> bool {
+        self.selections == other.selections
+    }
+
+    /// The selected variables, by exact dotted path.
+    pub fn variables(&self) -> &BTreeMap<String, Variable> {
+        &self.selections.variables
+    }
+
+    /// The credentials that were selected, by parameter.
+    pub fn credentials(&self) -> &BTreeMap<String, CredentialReference> {
+        &self.selections.credentials
+    }
+
+    /// The allocated routing facts as evidence, by node and endpoint.
+    pub fn allocations(&self) -> &BTreeMap<String, BTreeMap<String, Value>> {
+        &self.selections.allocations
+    }
+
+    /// The bytes to persist: compact JSON, byte-identical for equal snapshots, without a credential's value.
+    pub fn to_secret_bytes(&self) -> Secret<Vec<u8>> {
+        let selections = &self.selections;
+        let mut snapshot = json!({
+            "formatVersion": FORMAT_VERSION,
+            "identity": self.identity,
+            "version": self.version,
+            "parameters": map_values(&selections.parameters, |held| {
+                json!({"value": held.expose(), "sensitive": held.is_sensitive()})
+            }),
+            "variables": map_values(&selections.variables, |variable| {
+                json!({
+                    "identity": variable.identity,
+                    "version": variable.version,
+                    "value": variable.value.expose(),
+                    "sensitive": variable.value.is_sensitive(),
+                    "authorized": variable.authorized,
+                })
+            }),
+            "credentials": selections.credentials,
+            "allocations": selections.allocations,
+        });
+        if let Some(connections) = &selections.connections {
+            snapshot["connections"] = json!({
+                "installation": connections.installation,
+                "parameters": map_values(&connections.parameters, |answer| answer.expose().0.clone()),
+            });
+        }
+        // The tree is a copy of secrets: in custody, it is wiped as soon as its text is written.
+        let snapshot = Secret::new(SecretJson(snapshot));
+        Secret::new(snapshot.expose().0.to_string().into_bytes())
+    }
+
+    /// Reads a persisted snapshot. Unknown members are refused. A credential may carry its value, which is then joined.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Newer`] for a later format version, [`SnapshotError::Malformed`] for anything else that is not
+    /// the shape; neither quotes the text.
+    pub fn parse(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let Versioned { format_version } = serde_json::from_slice(bytes).map_err(malformed)?;
+        if format_version > FORMAT_VERSION {
+            return Err(SnapshotError::Newer {
+                found: format_version,
+            });
+        }
+        let wire: Wire = serde_json::from_slice(bytes).map_err(malformed)?;
+        if format_version != FORMAT_VERSION {
+            return Err(SnapshotError::Malformed { line: 1, column: 1 });
+        }
+        Ok(wire.into())
+    }
+}
+
+/// The map with the same keys and each value's image.
+fn map_values<V, W>(map: &BTreeMap<String, V>, image: impl Fn(&V) -> W) -> BTreeMap<String, W> {
+    map.iter()
+        .map(|(key, value)| (key.clone(), image(value)))
+        .collect()
+}
+
+/// Drops the parser's message, which may quote a secret.
+fn malformed(error: serde_json::Error) -> SnapshotError {
+    SnapshotError::Malformed {
+        line: error.line(),
+        column: error.column(),
+    }
+}
+
+/// The one member that every format version has.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Versioned {
+    format_version: u64,
+}
+
+/// The persisted shape. It lives only between the bytes and a [`Snapshot`], which takes its values into custody.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Wire {
+    #[serde(rename = "formatVersion")]
+    _format_version: u64,
+    identity: String,
+    version: String,
+    parameters: BTreeMap<String, WireParameter>,
+    variables: BTreeMap<String, WireVariable>,
+    credentials: BTreeMap<String, WireCredential>,
+    allocations: BTreeMap<String, BTreeMap<String, Value>>,
+    connections: Option<WireConnections>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireParameter {
+    value: Value,
+    sensitive: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireVariable {
+    identity: String,
+    version: String,
+    value: Value,
+    sensitive: bool,
+    authorized: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireCredential {
+    identity: String,
+    rotation: u64,
+    value: Option<String>,
+    /// Accepted and not needed: a generated value is always sensitive (BP-PARAM-004).
+    #[serde(rename = "sensitive")]
+    _sensitive: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireConnections {
+    installation: String,
+    parameters: BTreeMap<String, Value>,
+}
+
+impl From<Wire> for Snapshot {
+    fn from(wire: Wire) -> Self {
+        let mut joined = BTreeMap::new();
+        let mut credentials = BTreeMap::new();
+        for (name, credential) in wire.credentials {
+            if let Some(value) = credential.value {
+                joined.insert(name.clone(), Secret::new(value));
+            }
+            let reference = CredentialReference {
+                identity: credential.identity,
+                rotation: credential.rotation,
+            };
+            credentials.insert(name, reference);
+        }
+        let parameter = |(name, parameter): (String, WireParameter)| {
+            (name, Held::new(parameter.value, parameter.sensitive))
+        };
+        let variable = |(path, variable): (String, WireVariable)| {
+            let variable = Variable {
+                identity: Some(variable.identity),
+                version: Some(variable.version),
+                value: Held::new(variable.value, variable.sensitive),
+                authorized: variable.authorized,
+            };
+            (path, variable)
+        };
+        let secret = |(name, answer)| (name, Secret::new(SecretJson(answer)));
+        Self {
+            identity: wire.identity,
+            version: wire.version,
+            selections: Selections {
+                parameters: wire.parameters.into_iter().map(parameter).collect(),
+                variables: wire.variables.into_iter().map(variable).collect(),
+                credentials,
+                allocations: wire.allocations,
+                connections: wire.connections.map(|connections| Connections {
+                    installation: connections.installation,
+                    parameters: connections.parameters.into_iter().map(secret).collect(),
+                }),
+            },
+            joined,
+        }
+    }
+}

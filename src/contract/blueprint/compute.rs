@@ -5,6 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
+use super::Node;
+use super::assess::{self, Graph};
+use crate::contract::component::Component;
+use crate::contract::findings::Findings;
+use crate::document::diagnostic::Code;
+
 /// The compute of a node that runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Compute {
@@ -66,4 +72,69 @@ pub struct VolumeAllocation {
     /// A floor on provisioned IOPS.
     #[serde(rename = "minIOPS", default, skip_serializing_if = "Option::is_none")]
     pub min_iops: Option<u64>,
+}
+
+pub(super) fn check(graph: &Graph<'_>, findings: &mut Findings<'_>) {
+    for (name, node, component) in graph.nodes() {
+        check_compute(name, node, component, findings);
+        check_volumes(name, node, component, findings);
+    }
+}
+
+/// What runs has compute, and what does not has none (BP-NODE-001, BP-NODE-002).
+fn check_compute(name: &str, node: &Node, component: &Component, findings: &mut Findings<'_>) {
+    let category = component.spec.r#type;
+    let path = assess::pointer(name);
+    match &node.compute {
+        None if category.runs() => findings.push(
+            Code::ConflictingNodeCompute,
+            path,
+            format!("node `{name}` deploys a {category}, which runs and needs compute; add `compute: {{ profile: … }}`"),
+        ),
+        Some(_) if !category.runs() => findings.push(
+            Code::ConflictingNodeCompute,
+            path.child("compute"),
+            format!("node `{name}` deploys an {category} component, which runs nothing; remove `compute`"),
+        ),
+        _ => {}
+    }
+}
+
+/// Every declared volume is allocated, at or above its minimum, and nothing else is (BP-NODE-004).
+fn check_volumes(name: &str, node: &Node, component: &Component, findings: &mut Findings<'_>) {
+    let path = assess::pointer(name);
+    let declared = component
+        .spec
+        .workload
+        .as_ref()
+        .map(|workload| &workload.volumes);
+    for (volume, allocation) in &node.volumes {
+        let problem = match declared.and_then(|volumes| volumes.get(volume)) {
+            None => format!(
+                "the component declares no volume `{volume}`; remove the allocation, or correct its name"
+            ),
+            Some(declared) if allocation.size_gib < declared.min_size_gib => format!(
+                "volume `{volume}` gets {} GiB and the component needs at least {}; raise `sizeGiB`",
+                allocation.size_gib, declared.min_size_gib
+            ),
+            Some(_) => continue,
+        };
+        findings.push(
+            Code::InvalidVolumeAllocation,
+            path.child("volumes").child(volume),
+            problem,
+        );
+    }
+    for (volume, declared) in declared.into_iter().flatten() {
+        if !node.volumes.contains_key(volume) {
+            findings.push(
+                Code::InvalidVolumeAllocation,
+                path.child("componentRef"),
+                format!(
+                    "the component's volume `{volume}` has no allocation; add `volumes: {{ {volume}: {{ sizeGiB: {} }} }}`",
+                    declared.min_size_gib
+                ),
+            );
+        }
+    }
 }

@@ -1,9 +1,13 @@
 //! The blueprint family: which components take part, what each runs on, how they are wired, and what an installation
 //! takes from outside. One file a concern, types beside their rules.
 
+pub(crate) mod assess;
 pub mod binding;
 pub mod compute;
+mod connection;
 pub mod exposure;
+mod flow;
+pub mod form;
 pub mod node;
 pub mod parameter;
 

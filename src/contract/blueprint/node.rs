@@ -1,12 +1,26 @@
 //! Nodes: a component's place in a blueprint (blueprint §4).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::binding::{Binding, ConnectionBinding};
 use super::compute::{Compute, VolumeAllocation};
 use super::exposure::Exposure;
+use crate::contract::contracts::ComponentContract;
+use crate::contract::envelope::{self, Family};
+use crate::contract::findings::Findings;
+use crate::contract::item::{BLUEPRINT, Item, Lookup};
+use crate::contract::published::Published;
+use crate::contract::{component, structure};
+use crate::document::diagnostic::{Code, Diagnostic};
+use crate::document::pointer::Pointer;
+use crate::document::result::Deferred;
+use crate::document::yaml;
+
+/// The fact that a document handed over without its directory lacks.
+pub(super) const ITEM_ROOT: &str = "itemRoot";
 
 /// One node of the component graph.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -43,5 +57,148 @@ impl Node {
     /// The exposure of `endpoint`; PRIVATE when left out (BP-NODE-005).
     pub fn exposure(&self, endpoint: &str) -> Exposure {
         self.exposure.get(endpoint).copied().unwrap_or_default()
+    }
+}
+
+/// The outcome of obtaining one node's component.
+pub(super) enum Acquired {
+    /// The component, valid.
+    Known(Arc<ComponentContract>),
+    /// A local reference of a document that stands in no item.
+    NoItemRoot(Deferred),
+    /// A published reference that nobody supplied.
+    NotSupplied(Deferred),
+    /// A component that is not there, lies outside the item, or is not valid.
+    Refused(Vec<Diagnostic>),
+}
+
+/// Obtains the components of a blueprint's nodes from what was handed in (BP-REF-002), each document once.
+pub(super) struct Components<'a> {
+    item: Option<&'a Item>,
+    published: &'a Published,
+    /// Local documents that were read, by real path.
+    read: BTreeMap<String, Result<Arc<ComponentContract>, Vec<Diagnostic>>>,
+}
+
+impl<'a> Components<'a> {
+    pub(super) fn new(item: Option<&'a Item>, published: &'a Published) -> Self {
+        Self {
+            item,
+            published,
+            read: BTreeMap::new(),
+        }
+    }
+
+    /// Obtains the component of the node `name`.
+    pub(super) fn acquire(&mut self, name: &str, node: &Node) -> Acquired {
+        let path = super::assess::pointer(name).child("componentRef");
+        let reference = node.component_ref.as_str();
+        let deferred = |missing: String| Deferred {
+            rule: "BP-REF-002".into(),
+            path: path.clone(),
+            missing,
+        };
+        let refused = |code, message: &str| {
+            Acquired::Refused(vec![Diagnostic::semantic(code, path.clone(), message)])
+        };
+        if let Some(revision) = node.revision.filter(|_| !node.is_local()) {
+            let Some(source) = self.published.get(reference, revision) else {
+                return Acquired::NotSupplied(deferred(format!("contract:{reference}@{revision}")));
+            };
+            if !source.is_intact() {
+                return refused(
+                    Code::InvalidDependency,
+                    "the contract supplied for this reference does not have the digest it was published under; obtain \
+                     the published bytes again",
+                );
+            }
+            return match contract(&source.bytes) {
+                Ok(found) if found.component.metadata.revision != revision => refused(
+                    Code::InvalidDependency,
+                    "the contract supplied for this reference is of another revision; supply the revision that the \
+                     node names",
+                ),
+                outcome => acquired(outcome, reference, &path),
+            };
+        }
+        let Some(item) = self.item else {
+            return Acquired::NoItemRoot(deferred(ITEM_ROOT.to_owned()));
+        };
+        match item.file(reference) {
+            Lookup::Escape => refused(
+                Code::ReferenceEscape,
+                "the reference leaves the item directory, links followed; move the component into the item",
+            ),
+            Lookup::Missing => refused(
+                Code::ComponentNotFound,
+                "the item has no such file; correct the path or add the component",
+            ),
+            Lookup::File { real, bytes } => {
+                let outcome = self
+                    .read
+                    .entry(real)
+                    .or_insert_with(|| contract(bytes).map(Arc::new));
+                acquired(outcome.clone(), reference, &path)
+            }
+        }
+    }
+
+    /// Every component document of the item is named by a node (BP-ID-003).
+    pub(super) fn unreferenced(&self, findings: &mut Findings<'_>) {
+        let Some(item) = self.item else {
+            return;
+        };
+        let referenced: BTreeSet<&str> = self.read.keys().map(String::as_str).collect();
+        for (path, bytes) in item.files() {
+            if path == BLUEPRINT || referenced.contains(path) || !is_yaml(path) {
+                continue;
+            }
+            let family = yaml::parse(bytes)
+                .ok()
+                .and_then(|document| envelope::family(&document).ok());
+            if family == Some(Family::Component) {
+                findings.push(
+                    Code::UnreferencedComponent,
+                    Pointer::of(["spec", "components"]),
+                    format!("no node names the component document `{path}`; add a node for it, or delete the file"),
+                );
+            }
+        }
+    }
+}
+
+fn is_yaml(path: &str) -> bool {
+    path.ends_with(".yaml") || path.ends_with(".yml")
+}
+
+/// Every phase of the document profile over a component's bytes.
+fn contract(bytes: &Arc<[u8]>) -> Result<ComponentContract, Vec<Diagnostic>> {
+    let document = yaml::parse(bytes)?;
+    match structure::check(Family::Component, &document) {
+        diagnostics if diagnostics.is_empty() => component::assess(&document, bytes),
+        diagnostics => Err(diagnostics),
+    }
+}
+
+/// What a node gets of its component; each of its faults becomes one of the blueprint's, at the reference.
+fn acquired(
+    outcome: Result<impl Into<Arc<ComponentContract>>, Vec<Diagnostic>>,
+    reference: &str,
+    path: &Pointer,
+) -> Acquired {
+    match outcome {
+        Ok(contract) => Acquired::Known(contract.into()),
+        Err(faults) => {
+            Acquired::Refused(
+                faults
+                    .into_iter()
+                    .map(|fault| {
+                        let message = format!("{}: {}", fault.code, fault.message);
+                        Diagnostic::semantic(Code::InvalidDependency, path.clone(), message)
+                            .related_at(reference, fault.path, fault.location)
+                    })
+                    .collect(),
+            )
+        }
     }
 }

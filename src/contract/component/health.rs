@@ -1,6 +1,12 @@
 //! Probes (component §5.4), with the contract's own defaults, which are not Kubernetes's.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+
+use super::Spec;
+use super::endpoint::Protocol;
+use crate::contract::findings::Findings;
+use crate::document::diagnostic::Code;
+use crate::document::pointer::Pointer;
 
 /// `workload.health`: up to one probe a stage.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -16,26 +22,27 @@ pub struct Health {
     pub liveness: Option<Probe>,
 }
 
-/// One HTTP probe; all numbers are seconds or counts.
+/// One HTTP probe; all numbers are seconds or counts. A number beyond `u32`, which the contract admits, is read as
+/// `u32::MAX`: no probe ever waits or counts that long.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
     /// What is asked.
     pub http: HttpGet,
     /// Seconds before the first probe.
-    #[serde(default = "ten")]
+    #[serde(default = "ten", deserialize_with = "saturating")]
     pub initial_delay_seconds: u32,
     /// Seconds between probes.
-    #[serde(default = "ten")]
+    #[serde(default = "ten", deserialize_with = "saturating")]
     pub period_seconds: u32,
     /// Seconds until a probe counts as failed.
-    #[serde(default = "five")]
+    #[serde(default = "five", deserialize_with = "saturating")]
     pub timeout_seconds: u32,
     /// Successes in a row that make it succeed.
-    #[serde(default = "one")]
+    #[serde(default = "one", deserialize_with = "saturating")]
     pub success_threshold: u32,
     /// Failures in a row that make it fail.
-    #[serde(default = "three")]
+    #[serde(default = "three", deserialize_with = "saturating")]
     pub failure_threshold: u32,
 }
 
@@ -62,4 +69,52 @@ fn one() -> u32 {
 
 fn three() -> u32 {
     3
+}
+
+fn saturating<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    u64::deserialize(deserializer).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+impl Health {
+    /// The probes that are there, with their stage's name.
+    pub fn probes(&self) -> impl Iterator<Item = (&'static str, &Probe)> {
+        [
+            ("startup", &self.startup),
+            ("readiness", &self.readiness),
+            ("liveness", &self.liveness),
+        ]
+        .into_iter()
+        .filter_map(|(stage, probe)| Some((stage, probe.as_ref()?)))
+    }
+}
+
+/// A probe asks an HTTP or HTTPS endpoint of the component itself (COMP-EP-001).
+pub(super) fn check(spec: &Spec, findings: &mut Findings<'_>) {
+    let Some(workload) = &spec.workload else {
+        return;
+    };
+    for (stage, probe) in workload.health.probes() {
+        let name = &probe.http.endpoint;
+        let problem = match workload
+            .endpoints
+            .get(name)
+            .map(|endpoint| endpoint.protocol)
+        {
+            Some(Protocol::Http | Protocol::Https) => continue,
+            Some(protocol) => (
+                Code::EndpointNotHttp,
+                format!(
+                    "the {stage} probe asks `{name}` by HTTP and it speaks {protocol}; probe an HTTP or HTTPS endpoint"
+                ),
+            ),
+            None => (
+                Code::UnknownEndpoint,
+                format!(
+                    "the {stage} probe asks `{name}`, which `workload.endpoints` does not declare; name one that it does"
+                ),
+            ),
+        };
+        let path = Pointer::of(["spec", "workload", "health", stage, "http", "endpoint"]);
+        findings.push(problem.0, path, problem.1);
+    }
 }

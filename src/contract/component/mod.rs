@@ -3,13 +3,18 @@
 pub mod endpoint;
 pub mod environment;
 pub mod health;
+pub(crate) mod input;
 pub mod job;
+pub(crate) mod literal;
+pub(crate) mod output;
+mod pattern;
 pub mod requirement;
 pub mod source;
 pub mod value_schema;
 pub mod volume;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,6 +27,11 @@ use self::requirement::ConnectionRequirement;
 use self::source::Source;
 use self::value_schema::ValueSchema;
 use self::volume::Volume;
+use super::contracts::ComponentContract;
+use super::findings::Findings;
+use crate::document::diagnostic::Diagnostic;
+use crate::document::digest::Digest;
+use crate::document::yaml::Document;
 
 /// A Component Document that passed the structural phase. Defaults are filled in.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -204,6 +214,40 @@ impl From<RawOrigin> for Origin {
             RawOrigin::Template(template) => Self::Template(template),
             RawOrigin::Endpoint { endpoint, property } => Self::Endpoint { endpoint, property },
         }
+    }
+}
+
+/// The semantic phase of a component that passed the structural one.
+///
+/// # Errors
+/// Every diagnostic of every rule.
+pub(super) fn assess(
+    document: &Document,
+    source: &Arc<[u8]>,
+) -> Result<ComponentContract, Vec<Diagnostic>> {
+    let component: Component = super::typed(document)?;
+    let mut findings = Findings::new(&document.places);
+    for check in [
+        source::check,
+        health::check,
+        volume::check,
+        job::check,
+        input::check,
+        output::check,
+        environment::check,
+        requirement::check,
+    ] {
+        check(&component.spec, &mut findings);
+    }
+    let diagnostics = findings.into_diagnostics();
+    if diagnostics.is_empty() {
+        Ok(ComponentContract {
+            component,
+            digest: Digest::of(source),
+            source: Arc::clone(source),
+        })
+    } else {
+        Err(diagnostics)
     }
 }
 

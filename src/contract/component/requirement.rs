@@ -1,7 +1,15 @@
 //! Connection requirements: the endpoint, credential and model that a component takes as one (component §6.4).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
+
+use super::value_schema::ValueType;
+use super::{Contract, Input, Spec};
+use crate::contract::findings::Findings;
+use crate::document::diagnostic::Code;
+use crate::document::pointer::Pointer;
 
 /// One requirement of one atomic connection.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -83,4 +91,65 @@ pub enum ConnectionProtocol {
 pub enum Capability {
     Streaming,
     ToolCalls,
+}
+
+impl Contract {
+    /// The connection requirement that owns `input`, if one does.
+    pub fn owner(&self, input: &str) -> Option<&str> {
+        self.connection_requirements
+            .iter()
+            .find(|(_, requirement)| {
+                requirement
+                    .inputs
+                    .roles()
+                    .iter()
+                    .any(|(_, name)| *name == input)
+            })
+            .map(|(name, _)| name.as_str())
+    }
+}
+
+/// Each role of a requirement has an input of its own that only a connection can supply (COMP-CONNECTION-001).
+pub(super) fn check(spec: &Spec, findings: &mut Findings<'_>) {
+    let mut owners = BTreeMap::new();
+    for (name, requirement) in &spec.contract.connection_requirements {
+        for (role, input) in requirement.inputs.roles() {
+            let problem = match spec.contract.inputs.get(input) {
+                None => Some("which the component does not declare; name one of its inputs".to_owned()),
+                Some(_) if owners.contains_key(input) => owners
+                    .get(input)
+                    .map(|(name, role)| format!("which is the {role} of `{name}` already; give each role an input of its own")),
+                Some(declared) => unfit(role, declared).map(str::to_owned),
+            };
+            owners.entry(input).or_insert((name, role));
+            if let Some(problem) = problem {
+                findings.push(
+                    Code::InvalidConnectionRequirement,
+                    Pointer::of([
+                        "spec",
+                        "contract",
+                        "connectionRequirements",
+                        name,
+                        "inputs",
+                        role,
+                    ]),
+                    format!("the {role} of `{name}` is input `{input}`, {problem}"),
+                );
+            }
+        }
+    }
+}
+
+fn unfit(role: &str, input: &Input) -> Option<&'static str> {
+    if input.schema.r#type != ValueType::String {
+        Some("which is no string; declare `type: string`")
+    } else if !input.required {
+        Some("which is optional; make it required")
+    } else if input.default.is_some() {
+        Some("which has a default; remove the default")
+    } else if role == "apiKey" && !input.sensitive {
+        Some("which is not sensitive; declare `sensitive: true`")
+    } else {
+        None
+    }
 }

@@ -4,6 +4,24 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::Spec;
+use crate::contract::findings::Findings;
+use crate::document::diagnostic::Code;
+use crate::document::pointer::Pointer;
+
+/// Tags that move by convention, so that they pin nothing (COMP-SRC-003).
+const FLOATING_TAGS: [&str; 9] = [
+    "latest",
+    "main",
+    "main-stable",
+    "master",
+    "stable",
+    "edge",
+    "nightly",
+    "dev",
+    "rolling",
+];
+
 /// An image that exists, or one to be built.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -92,6 +110,29 @@ impl<'a> ImageReference<'a> {
                 digest,
             },
         }
+    }
+}
+
+/// An image without a digest has a tag that stays where it is (COMP-SRC-003).
+pub(super) fn check(spec: &Spec, findings: &mut Findings<'_>) {
+    let Some(Source::Image(image)) = spec.workload.as_ref().map(|workload| &workload.source) else {
+        return;
+    };
+    let reference = ImageReference::parse(image);
+    let Some(tag) = reference.tag.filter(|_| reference.digest.is_none()) else {
+        return;
+    };
+    if FLOATING_TAGS
+        .iter()
+        .any(|floating| tag.eq_ignore_ascii_case(floating))
+    {
+        findings.push(
+            Code::UnpinnedImage,
+            Pointer::of(["spec", "workload", "source", "image"]),
+            format!(
+                "the tag `{tag}` moves from image to image; use a version's tag, or add `@sha256:…`"
+            ),
+        );
     }
 }
 

@@ -1,0 +1,179 @@
+//! The door to this room: bytes in, a validation result out, and a typed contract once everything holds.
+
+use std::sync::Arc;
+
+use super::blueprint::assess::{self, Assessment};
+use super::component;
+use super::contracts::{ComponentContract, Contracts};
+use super::envelope::{self, Family};
+use super::item::{BLUEPRINT, Item, Lookup};
+use super::published::Published;
+use super::structure;
+use crate::document::diagnostic::{Code, Diagnostic, Phase};
+use crate::document::pointer::Pointer;
+use crate::document::result::{Deferred, Profile, ValidationResult};
+use crate::document::yaml;
+
+/// What validation found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validation {
+    /// The result as core §6.0 has it.
+    pub result: ValidationResult,
+    /// The blueprint with all its components: there exactly when a blueprint is VALID under the document profile,
+    /// whatever a later profile adds.
+    pub contracts: Option<Arc<Contracts>>,
+    /// A blueprint of which nothing is wrong, with those of its components that are known; what is missing stands in the
+    /// result. Enough for a form, never for a resolution.
+    pub partial: Option<Contracts>,
+    /// The component: there exactly when a component is VALID under the document profile.
+    pub component: Option<Arc<ComponentContract>>,
+}
+
+/// Validates the blueprint of an item together with its components.
+pub fn validate_item(item: &Item, published: &Published, profile: Profile) -> Validation {
+    match item.file(BLUEPRINT) {
+        Lookup::File { bytes, .. } => blueprint(bytes, Some(item), published, profile),
+        Lookup::Escape | Lookup::Missing => unreadable(profile),
+    }
+}
+
+/// Validates a document that stands in no item. What needs an item root is deferred, never reported.
+///
+/// `family` is the family that the caller asks for; without one the document's `kind` chooses.
+pub fn validate_document(
+    family: Option<Family>,
+    bytes: &[u8],
+    published: &Published,
+    profile: Profile,
+) -> Validation {
+    let family = match family {
+        Some(family) => family,
+        None => match yaml::parse(bytes) {
+            Err(diagnostics) => return rejected(profile, Phase::Parser, diagnostics),
+            Ok(document) => match envelope::family(&document) {
+                Ok(family) => family,
+                Err(diagnostic) => {
+                    return rejected(profile, Phase::Structural, vec![*diagnostic]);
+                }
+            },
+        },
+    };
+    match family {
+        Family::Blueprint => blueprint(&Arc::from(bytes), None, published, profile),
+        Family::Component => component(&Arc::from(bytes), profile),
+    }
+}
+
+fn blueprint(
+    bytes: &Arc<[u8]>,
+    item: Option<&Item>,
+    published: &Published,
+    profile: Profile,
+) -> Validation {
+    let document = match shaped(Family::Blueprint, bytes, profile) {
+        Ok(document) => document,
+        Err(validation) => return *validation,
+    };
+    let Assessment {
+        diagnostics,
+        mut deferred,
+        contracts,
+        partial,
+    } = assess::assess(&document, bytes, item, published);
+    deferred.extend(admission(Family::Blueprint, profile));
+    Validation {
+        contracts,
+        partial,
+        ..rejected_or_not(profile, Phase::Semantic, diagnostics, deferred)
+    }
+}
+
+fn component(bytes: &Arc<[u8]>, profile: Profile) -> Validation {
+    let document = match shaped(Family::Component, bytes, profile) {
+        Ok(document) => document,
+        Err(validation) => return *validation,
+    };
+    match component::assess(&document, bytes) {
+        Ok(contract) => Validation {
+            component: Some(Arc::new(contract)),
+            ..rejected_or_not(
+                profile,
+                Phase::Semantic,
+                Vec::new(),
+                admission(Family::Component, profile),
+            )
+        },
+        Err(diagnostics) => rejected_or_not(
+            profile,
+            Phase::Semantic,
+            diagnostics,
+            admission(Family::Component, profile),
+        ),
+    }
+}
+
+/// A document that passed the parser and structural phases, unless the profile ends there.
+fn shaped(
+    family: Family,
+    bytes: &[u8],
+    profile: Profile,
+) -> Result<yaml::Document, Box<Validation>> {
+    let document = yaml::parse(bytes)
+        .map_err(|diagnostics| Box::new(rejected(profile, Phase::Parser, diagnostics)))?;
+    let diagnostics = structure::check(family, &document);
+    if diagnostics.is_empty() && profile != Profile::Structural {
+        return Ok(document);
+    }
+    Err(Box::new(rejected(profile, Phase::Structural, diagnostics)))
+}
+
+/// What publication and deployment still have to ask of a catalog and of an installation.
+fn admission(family: Family, profile: Profile) -> Vec<Deferred> {
+    let admission = Deferred {
+        rule: "CORE-ADMISSION-001".into(),
+        path: Pointer::root(),
+        missing: "admission by the catalog".to_owned(),
+    };
+    let resolution = Deferred {
+        rule: "BP-RESOLVE-001".into(),
+        path: Pointer::of(["spec", "components"]),
+        missing: "resolution of an installation".to_owned(),
+    };
+    match (profile, family) {
+        (Profile::Structural | Profile::Document, _) => Vec::new(),
+        (Profile::Publication, _) | (Profile::Deployment, Family::Component) => vec![admission],
+        (Profile::Deployment, Family::Blueprint) => vec![admission, resolution],
+    }
+}
+
+fn rejected(profile: Profile, phase: Phase, diagnostics: Vec<Diagnostic>) -> Validation {
+    rejected_or_not(profile, phase, diagnostics, Vec::new())
+}
+
+fn rejected_or_not(
+    profile: Profile,
+    phase: Phase,
+    mut diagnostics: Vec<Diagnostic>,
+    deferred: Vec<Deferred>,
+) -> Validation {
+    // Parser diagnostics share one path and stand in source order already.
+    if phase != Phase::Parser {
+        diagnostics.sort();
+    }
+    Validation {
+        result: ValidationResult::new(profile, phase, diagnostics, deferred),
+        contracts: None,
+        partial: None,
+        component: None,
+    }
+}
+
+fn unreadable(profile: Profile) -> Validation {
+    let diagnostic = Diagnostic::new(
+        Phase::Parser,
+        Code::InvalidYaml,
+        Pointer::root(),
+        "the item holds no `blueprint.yaml` of its own; add one at the item's root",
+    );
+    rejected(profile, Phase::Parser, vec![diagnostic])
+}
