@@ -40,6 +40,9 @@ func controllerManager(args []string) int {
 		if err := hideMachine(layout{root: args[0]}, "/tmp"); err != nil {
 			return fail(err)
 		}
+		if err := openVolumes(); err != nil {
+			return fail(err)
+		}
 	}
 	return runComponent(controllermanagerapp.NewControllerManagerCommand(), args[1:])
 }

@@ -217,6 +217,7 @@ func (s *supervisor) startControllerManager(ctx context.Context) error {
 		"--service-account-private-key-file", s.layout.pki("service-account.key"),
 		"--root-ca-file", s.layout.pki("ca.crt"),
 		"--enable-hostpath-provisioner",
+		"--flex-volume-plugin-dir", s.layout.path("volume-plugins"),
 		// A node that a compiler keeps from reporting in time has not failed.
 		"--node-monitor-grace-period", "5m",
 	)

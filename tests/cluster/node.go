@@ -76,6 +76,9 @@ func (s *supervisor) startNodeProcesses(ctx context.Context) error {
 	if err := s.startKubelet(ctx); err != nil {
 		return err
 	}
+	if err := s.forwardAPI(ctx); err != nil {
+		return err
+	}
 	if err := s.startProxy(ctx); err != nil {
 		return err
 	}

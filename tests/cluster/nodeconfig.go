@@ -65,7 +65,7 @@ authentication:
   x509: {clientCAFile: @ROOT@/pki/ca.crt}
 authorization: {mode: Webhook}
 containerRuntimeEndpoint: unix://@SOCKET@
-volumePluginDir: @ROOT@/kubelet/volume-plugins
+volumePluginDir: @ROOT@/volume-plugins
 podLogsDir: @ROOT@/kubelet/pod-logs
 clusterDomain: @DOMAIN@
 clusterDNS: ["@ADDRESS@"]
@@ -99,7 +99,7 @@ healthzBindAddress: 127.0.0.1:@HEALTH@
 metricsBindAddress: 127.0.0.1:@METRICS@
 # Lowering it needs CAP_SYS_RESOURCE.
 oomScoreAdj: 0
-iptables: {localhostNodePorts: false}
+iptables: {localhostNodePorts: false, minSyncPeriod: 100ms}
 # Zero leaves the machine's own settings alone.
 conntrack:
   maxPerCore: 0

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,8 +95,8 @@ func forbidServiceStarts() (undo func() error, err error) {
 // Redis and every library it needs down to the C library: an image has nothing else.
 var redisPackages = []string{
 	"redis-server", "redis-tools",
-	"libatomic1", "libc6", "libcap2", "libgcrypt20", "libgpg-error0", "libjemalloc2", "liblua5.1-0",
-	"liblz4-1", "liblzf1", "liblzma5", "libssl3", "libsystemd0", "libzstd1", "lua-bitop", "lua-cjson",
+	"libatomic1", "libc6", "libcap2", "libgcc-s1", "libgcrypt20", "libgpg-error0", "libjemalloc2",
+	"liblz4-1", "liblzf1", "liblzma5", "libssl3", "libstdc++6", "libsystemd0", "libzstd1",
 }
 
 // What no server reads: removing it keeps the image small.
@@ -107,7 +108,9 @@ func redisTree(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tree := filepath.Join(cache, "packages", "redis")
+	// Another list of packages, or of what is removed, gives another tree.
+	contents := sha256.Sum256([]byte(strings.Join(slices.Concat(redisPackages, unneededInImages), " ")))
+	tree := filepath.Join(cache, "packages", fmt.Sprintf("redis-%x", contents[:6]))
 	if _, err := os.Stat(tree); err == nil {
 		return tree, nil
 	}
