@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod api;
+pub mod cli;
 pub mod contract;
 pub mod document;
 pub mod resolution;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kube::core::cel::{Rule, validate};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ use super::status::InstallationStatus;
     printcolumn(name = "Record", type_ = "integer", json_path = ".status.record.version"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     validation = Rule::new("self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')")
-        .message("the name of an Installation is a DNS label of at most 63 characters: names of its workloads are made from it"),
+        .message("the name of an Installation is a DNS label of at most 63 characters: choose such a name, those of its workloads are made from it"),
     validation = Rule::new("(has(self.spec.identity) ? self.spec.identity : self.metadata.name) == (has(oldSelf.spec.identity) ? oldSelf.spec.identity : oldSelf.metadata.name)")
         .message("spec.identity is immutable: it names the retained state; create another Installation instead")
 )]
@@ -42,18 +43,22 @@ pub struct InstallationSpec {
     pub blueprint: BlueprintSource,
     /// Submitted values, by parameter name. A parameter left out takes its default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = parameter_names())]
     #[schemars(extend("maxProperties" = 128))]
     pub parameters: BTreeMap<String, SubmittedValue>,
     /// Rotation generations of generated credentials, by parameter name; 0 when left out. A generation only grows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = parameter_names())]
     #[schemars(extend("maxProperties" = 128))]
     pub credentials: BTreeMap<String, CredentialRequest>,
     /// The connection that satisfies each connection parameter instead of the organization's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = parameter_names())]
     #[schemars(extend("maxProperties" = 64))]
     pub connections: BTreeMap<String, ConnectionChoice>,
     /// Public hostnames, by node and endpoint.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = node_names())]
     #[schemars(extend("maxProperties" = 64))]
     pub hostnames: BTreeMap<String, Hostnames>,
     /// A changed token selects everything current again: blueprint content, referenced Secrets, profile versions.
@@ -81,6 +86,7 @@ pub struct InstallationSpec {
     pub identity: Option<String>,
     /// Generated parameters that a blueprint renamed: each takes over the credential of the parameter named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = parameter_names())]
     #[schemars(extend("maxProperties" = 64))]
     pub migrate: BTreeMap<String, Migration>,
     /// Makes a new record from an old record's selections.
@@ -110,7 +116,7 @@ pub struct BlueprintSource {
 /// An item written out in the Installation.
 #[derive(KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[x_kube(
-    validation = Rule::new("self.files.map(path, self.files[path].size()).sum() <= 131072")
+    validation = Rule::new("self.files.map(path, bytes(self.files[path]).size()).sum() <= 131072")
         .message("inline files hold at most 128 KiB in all: use a ConfigMap or an OCI artifact for more")
 )]
 pub struct InlineSource {
@@ -121,6 +127,7 @@ pub struct InlineSource {
     )]
     pub item: String,
     /// Path inside the item → text, `blueprint.yaml` among them.
+    #[x_kube(validation = file_paths())]
     #[schemars(extend("minProperties" = 1, "maxProperties" = 64))]
     pub files: BTreeMap<String, InlineFile>,
 }
@@ -131,7 +138,7 @@ pub struct InlineSource {
 pub struct InlineFile(#[schemars(length(max = 131_072))] pub String);
 
 /// An item in a ConfigMap.
-#[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(KubeSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigMapSource {
     /// The ConfigMap's name, in the Installation's namespace.
     #[schemars(length(min = 1, max = 253))]
@@ -145,6 +152,7 @@ pub struct ConfigMapSource {
     /// Path inside the item → key of the ConfigMap, for paths that are not keys themselves. A key that no path names
     /// is a file of the same name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[x_kube(validation = file_paths())]
     #[schemars(extend("maxProperties" = 64))]
     pub paths: BTreeMap<String, ConfigMapKey>,
 }
@@ -236,6 +244,7 @@ pub struct ConnectionChoice {
 /// The hostnames of one node, by endpoint.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
+#[schemars(transform = endpoint_names)]
 pub struct Hostnames(#[schemars(extend("maxProperties" = 64))] pub BTreeMap<String, Hostname>);
 
 /// A DNS name.
@@ -266,7 +275,7 @@ pub enum DeletionPolicy {
 #[serde(rename_all = "camelCase")]
 pub struct Migration {
     /// The parameter's former name.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = 64), regex(pattern = "^[a-z][a-zA-Z0-9]*$"))]
     pub credential_of: String,
 }
 
@@ -311,6 +320,34 @@ impl BlueprintSource {
 
 fn ten() -> u32 {
     10
+}
+
+/// The keys are names of parameters.
+fn parameter_names() -> Rule {
+    Rule::new("self.all(name, name.matches('^[a-z][a-zA-Z0-9]{0,63}$'))").message(
+        "the keys are parameter names: a small letter, then up to 63 letters and digits, as the blueprint spells them",
+    )
+}
+
+/// The keys are names of nodes.
+fn node_names() -> Rule {
+    Rule::new("self.all(name, name.matches('^[a-z][a-z0-9-]{0,61}[a-z0-9]$'))").message(
+        "the keys are node names: 2 to 63 small letters, digits and inner dashes, as the blueprint spells them",
+    )
+}
+
+/// The keys are names of endpoints. A transform, because a transparent type takes no rule.
+fn endpoint_names(schema: &mut schemars::Schema) {
+    let rule = Rule::new("self.all(name, name.matches('^[a-z][a-z0-9]{0,19}$'))").message(
+        "the keys are endpoint names: a small letter, then up to 19 small letters and digits, as the component spells them",
+    );
+    validate(schema, rule).expect("a rule is JSON");
+}
+
+/// The keys are paths inside the item.
+fn file_paths() -> Rule {
+    Rule::new("self.all(path, path.size() <= 253)")
+        .message("the keys are paths inside the item, of at most 253 characters, for example components/web.yaml")
 }
 
 fn any_json(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -5,12 +5,14 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod condition;
+pub mod crd;
 pub mod installation;
 pub mod names;
 pub mod platform;
 pub mod profile;
 pub mod reason;
 pub mod record;
+pub mod reference;
 pub mod status;
 
 pub use installation::{Installation, InstallationSpec};

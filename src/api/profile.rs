@@ -7,6 +7,9 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+// Two rules say it, because one pattern with every word in it is over the cost that an API server estimates for a rule.
+const SLUG: &str = "a ComputeProfile is named by its slug family.tier.size, for example general.standard.small: use a family, tier and size of the blueprint specification";
+
 /// A compute profile of the catalog, named by its slug, for example `general.standard.small`.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -19,12 +22,14 @@ use serde::{Deserialize, Serialize};
     derive = "PartialEq",
     printcolumn(name = "Current", type_ = "string", json_path = ".spec.currentVersion"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
-    validation = Rule::new("self.metadata.name.matches('^(general|compute|memory|storage|gpu|accelerator)[.](economy|standard|performance|premium)[.](nano|small|medium|large|xlarge)$')")
-        .message("a ComputeProfile is named by its slug family.tier.size, for example general.standard.small")
+    validation = Rule::new("self.metadata.name.matches('^(general|compute|memory|storage|gpu|accelerator)[.](economy|standard|performance|premium)[.][a-z]+$')")
+        .message(SLUG),
+    validation = Rule::new("self.metadata.name.matches('[.](nano|small|medium|large|xlarge)$')")
+        .message(SLUG)
 )]
 #[x_kube(
     validation = Rule::new("self.versions.exists(v, v.version == self.currentVersion)")
-        .message("currentVersion names one of the versions")
+        .message("currentVersion names none of the versions: add that version, or name one that is there")
 )]
 pub struct ComputeProfileSpec {
     /// The version that a first resolution or an explicit update selects.
@@ -53,11 +58,11 @@ pub struct ProfileVersion {
 pub struct Resources {
     /// What is reserved.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 16))]
+    #[schemars(schema_with = "quantities")]
     pub requests: BTreeMap<String, Quantity>,
     /// What is never exceeded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 16))]
+    #[schemars(schema_with = "quantities")]
     pub limits: BTreeMap<String, Quantity>,
 }
 
@@ -68,4 +73,22 @@ impl ComputeProfileSpec {
             .iter()
             .find(|candidate| candidate.version == version)
     }
+}
+
+/// Quantities by resource name, bounded as everything else; the derived schema would carry a page of prose.
+fn quantities(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "object",
+        "maxProperties": 16,
+        "additionalProperties": {
+            "description": "A quantity, for example 500m or 256Mi.",
+            "x-kubernetes-int-or-string": true,
+            "maxLength": 32,
+            "pattern": r"^[0-9]+([.][0-9]+)?([EPTGMk]|[EPTGMK]i|m|[eE][0-9]+)?$"
+        },
+        "x-kubernetes-validations": [{
+            "rule": "self.all(name, name.size() <= 317)",
+            "message": "the keys are resource names of at most 317 characters, for example cpu or nvidia.com/gpu"
+        }]
+    })
 }

@@ -10,6 +10,7 @@ pub const LIST_LIMIT: usize = 100;
 /// What the operator saw and did.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("default" = {"observedGeneration": -1}))]
 pub struct InstallationStatus {
     /// The `metadata.generation` that this status speaks of; -1 before the first.
     #[serde(default = "never")]
