@@ -1,0 +1,69 @@
+//! One binary, one file a verb.
+
+pub mod controller;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Installs applications described by Musher blueprints on Kubernetes.
+#[derive(Debug, Parser)]
+#[command(name = "installation-operator", version = VERSION, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run the operator.
+    Controller(controller::Controller),
+}
+
+impl Cli {
+    /// Does what was asked and says how it ended.
+    pub fn run(self) -> ExitCode {
+        match self.verb {
+            Verb::Controller(args) => outcome(args.run()),
+        }
+    }
+}
+
+fn outcome(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The program's version and the specification editions that it holds.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (core 1.0.0, component 1.0.0, blueprint 1.0.0)"
+);
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::resolution::record::EDITION;
+
+    #[test]
+    fn the_version_names_the_specification_editions_held() {
+        for family in ["core", "component", "blueprint"] {
+            assert!(
+                VERSION.contains(&format!("{family} {EDITION}")),
+                "{VERSION}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}
