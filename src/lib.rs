@@ -7,8 +7,11 @@
 // The rooms that do I/O are allowed what the pure rooms deny for themselves.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod acquire;
 pub mod api;
 pub mod cli;
 pub mod contract;
+pub mod controller;
 pub mod document;
+pub mod materialize;
 pub mod resolution;

@@ -70,3 +70,34 @@ pub enum Reason {
     /// Something pinned has changed outside. Change `spec.update.token` to select it.
     PinnedChanged,
 }
+
+impl Reason {
+    /// Whether somebody may have to act.
+    pub fn is_trouble(self) -> bool {
+        match self {
+            Self::Invalid
+            | Self::Incomplete
+            | Self::NodesNotReady
+            | Self::ForeignObject
+            | Self::CredentialLost
+            | Self::IdentityInUse
+            | Self::ForeignState
+            | Self::NewerState
+            | Self::Refused
+            | Self::ApiUnavailable => true,
+            Self::Ready
+            | Self::Progressing
+            | Self::Accepted
+            | Self::Applied
+            | Self::NoRecord
+            | Self::Serving
+            | Self::Suspended
+            | Self::Idle
+            | Self::TakenOver
+            | Self::CredentialCreated
+            | Self::RecordAccepted
+            | Self::UpToDate
+            | Self::PinnedChanged => false,
+        }
+    }
+}

@@ -1,17 +1,15 @@
 //! One binary, one file a verb.
 
+pub mod controller;
 pub mod crds;
 
 use std::process::ExitCode;
-use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand};
 
-use crate::resolution::record::EDITION;
-
 /// Installs applications described by Musher blueprints on Kubernetes.
 #[derive(Debug, Parser)]
-#[command(name = "installation-operator", version = version(), propagate_version = true, arg_required_else_help = true)]
+#[command(name = "installation-operator", version = VERSION, propagate_version = true, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -19,6 +17,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Run the operator.
+    Controller(controller::Controller),
     /// Print the custom resource definitions, the admission policy of precious objects and the cluster roles.
     Crds(crds::Crds),
 }
@@ -27,6 +27,7 @@ impl Cli {
     /// Does what was asked and says how it ended.
     pub fn run(self) -> ExitCode {
         match self.verb {
+            Verb::Controller(args) => outcome(args.run()),
             Verb::Crds(args) => outcome(args.run()),
         }
     }
@@ -42,11 +43,31 @@ fn outcome(result: anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// The program's version and the specification editions that it holds, as an unknown-field diagnostic asks for.
-fn version() -> &'static str {
-    static VERSION: LazyLock<String> = LazyLock::new(|| {
-        let version = env!("CARGO_PKG_VERSION");
-        format!("{version} (core {EDITION}, component {EDITION}, blueprint {EDITION})")
-    });
-    &VERSION
+/// The program's version and the specification editions that it holds.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (core 1.0.0, component 1.0.0, blueprint 1.0.0)"
+);
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::resolution::record::EDITION;
+
+    #[test]
+    fn the_version_names_the_specification_editions_held() {
+        for family in ["core", "component", "blueprint"] {
+            assert!(
+                VERSION.contains(&format!("{family} {EDITION}")),
+                "{VERSION}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
 }
