@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use super::context::{Context, Credential, Variable};
 use super::record::CredentialReference;
 use super::secret::{Held, Secret, SecretJson};
+use super::wire::{self, Malformed};
+use crate::document::canonical;
 
 /// The version of the persisted shape that this program writes and reads.
 pub const FORMAT_VERSION: u64 = 1;
@@ -57,15 +59,8 @@ pub enum SnapshotError {
         found: u64,
     },
     /// Not the shape of this format version.
-    #[error(
-        "the snapshot is malformed at line {line}, column {column}; restore it as it was persisted"
-    )]
-    Malformed {
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-    },
+    #[error("the snapshot is {0}; restore it as it was persisted")]
+    Malformed(#[from] Malformed),
 }
 
 impl Snapshot {
@@ -156,7 +151,8 @@ impl Snapshot {
         &self.selections.allocations
     }
 
-    /// The bytes to persist: compact JSON, byte-identical for equal snapshots, without a credential's value.
+    /// The bytes to persist: canonical JSON, byte-identical for the same selections under the same
+    /// name, without a credential's value.
     pub fn to_secret_bytes(&self) -> Secret<Vec<u8>> {
         let selections = &self.selections;
         let mut snapshot = json!({
@@ -186,7 +182,7 @@ impl Snapshot {
         }
         // The tree is a copy of secrets: in custody, it is wiped as soon as its text is written.
         let snapshot = Secret::new(SecretJson(snapshot));
-        Secret::new(snapshot.expose().0.to_string().into_bytes())
+        Secret::new(canonical::text(&snapshot.expose().0).into_bytes())
     }
 
     /// Reads a persisted snapshot. Unknown members are refused. A credential may carry its value, which is then joined.
@@ -195,16 +191,17 @@ impl Snapshot {
     /// [`SnapshotError::Newer`] for a later format version, [`SnapshotError::Malformed`] for anything else that is not
     /// the shape; neither quotes the text.
     pub fn parse(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let Versioned { format_version } = serde_json::from_slice(bytes).map_err(malformed)?;
+        let Versioned { format_version } =
+            serde_json::from_slice(bytes).map_err(Malformed::from)?;
         if format_version > FORMAT_VERSION {
             return Err(SnapshotError::Newer {
                 found: format_version,
             });
         }
-        let wire: Wire = serde_json::from_slice(bytes).map_err(malformed)?;
-        if format_version != FORMAT_VERSION {
-            return Err(SnapshotError::Malformed { line: 1, column: 1 });
+        if format_version < FORMAT_VERSION {
+            return Err(Malformed { line: 1, column: 1 }.into());
         }
+        let wire: Wire = serde_json::from_slice(bytes).map_err(Malformed::from)?;
         Ok(wire.into())
     }
 }
@@ -216,14 +213,6 @@ fn map_values<V, W>(map: &BTreeMap<String, V>, image: impl Fn(&V) -> W) -> BTree
         .collect()
 }
 
-/// Drops the parser's message, which may quote a secret.
-fn malformed(error: serde_json::Error) -> SnapshotError {
-    SnapshotError::Malformed {
-        line: error.line(),
-        column: error.column(),
-    }
-}
-
 /// The one member that every format version has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -231,7 +220,7 @@ struct Versioned {
     format_version: u64,
 }
 
-/// The persisted shape. It lives only between the bytes and a [`Snapshot`], which takes its values into custody.
+/// The persisted shape.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Wire {
@@ -239,30 +228,14 @@ struct Wire {
     _format_version: u64,
     identity: String,
     version: String,
-    parameters: BTreeMap<String, WireParameter>,
-    variables: BTreeMap<String, WireVariable>,
+    parameters: BTreeMap<String, wire::Supplied>,
+    variables: BTreeMap<String, wire::Variable>,
     credentials: BTreeMap<String, WireCredential>,
     allocations: BTreeMap<String, BTreeMap<String, Value>>,
-    connections: Option<WireConnections>,
+    connections: Option<wire::Connections>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireParameter {
-    value: Value,
-    sensitive: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireVariable {
-    identity: String,
-    version: String,
-    value: Value,
-    sensitive: bool,
-    authorized: bool,
-}
-
+/// A credential by reference, with its value where it is supplied together with the snapshot.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireCredential {
@@ -272,13 +245,6 @@ struct WireCredential {
     /// Accepted and not needed: a generated value is always sensitive (BP-PARAM-004).
     #[serde(rename = "sensitive")]
     _sensitive: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireConnections {
-    installation: String,
-    parameters: BTreeMap<String, Value>,
 }
 
 impl From<Wire> for Snapshot {
@@ -295,30 +261,17 @@ impl From<Wire> for Snapshot {
             };
             credentials.insert(name, reference);
         }
-        let parameter = |(name, parameter): (String, WireParameter)| {
-            (name, Held::new(parameter.value, parameter.sensitive))
-        };
-        let variable = |(path, variable): (String, WireVariable)| {
-            let variable = Variable {
-                identity: Some(variable.identity),
-                version: Some(variable.version),
-                value: Held::new(variable.value, variable.sensitive),
-                authorized: variable.authorized,
-            };
-            (path, variable)
-        };
-        let secret = |(name, answer)| (name, Secret::new(SecretJson(answer)));
         Self {
             identity: wire.identity,
             version: wire.version,
             selections: Selections {
-                parameters: wire.parameters.into_iter().map(parameter).collect(),
-                variables: wire.variables.into_iter().map(variable).collect(),
+                parameters: wire::held(wire.parameters),
+                variables: wire::held(wire.variables),
                 credentials,
                 allocations: wire.allocations,
                 connections: wire.connections.map(|connections| Connections {
-                    installation: connections.installation,
-                    parameters: connections.parameters.into_iter().map(secret).collect(),
+                    installation: connections.installation.clone(),
+                    parameters: connections.into_answers(),
                 }),
             },
             joined,
