@@ -278,3 +278,213 @@ impl From<Wire> for Snapshot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::resolution::testing::context;
+
+    fn everything() -> Value {
+        json!({
+            "parameters": {"title": {"value": {"b": 1, "a": [null, 1.5]}, "sensitive": false}, "token": {"value": "t0ken", "sensitive": true}},
+            "variables": {"cloud.region": {"identity": "v", "version": "7", "value": "eu", "sensitive": false, "authorized": true}},
+            "credentials": {"key": {"identity": "c", "rotation": 2, "value": "s3cret"}},
+            "allocations": {"web": {"web": {"identity": "a", "version": "1", "privateHostname": "web.internal"}}},
+            "connections": {"installation": "i", "parameters": {"llm": {"status": "NOT_ACQUIRED"}}},
+        })
+    }
+
+    fn snapshot() -> Snapshot {
+        Snapshot::of("s", "1", &context(&everything()))
+    }
+
+    fn text(snapshot: &Snapshot) -> String {
+        String::from_utf8(snapshot.to_secret_bytes().expose().clone()).expect("JSON is UTF-8")
+    }
+
+    /// The persisted snapshot with one change made to it.
+    fn changed(change: impl FnOnce(&mut Value)) -> Result<Snapshot, SnapshotError> {
+        let mut value: Value = serde_json::from_str(&text(&snapshot())).expect("JSON");
+        change(&mut value);
+        Snapshot::parse(value.to_string().as_bytes())
+    }
+
+    #[test]
+    fn what_is_persisted_is_read_back() {
+        let snapshot = snapshot();
+        assert_eq!(Snapshot::parse(text(&snapshot).as_bytes()), Ok(snapshot));
+    }
+
+    #[test]
+    fn the_persisted_shape_is_this_one() {
+        assert_eq!(
+            text(&snapshot()),
+            concat!(
+                r#"{"allocations":{"web":{"web":{"identity":"a","privateHostname":"web.internal","version":"1"}}},"#,
+                r#""connections":{"installation":"i","parameters":{"llm":{"status":"NOT_ACQUIRED"}}},"#,
+                r#""credentials":{"key":{"identity":"c","rotation":2}},"#,
+                r#""formatVersion":1,"identity":"s","#,
+                r#""parameters":{"title":{"sensitive":false,"value":{"a":[null,1.5],"b":1}},"token":{"sensitive":true,"value":"t0ken"}},"#,
+                r#""variables":{"cloud.region":{"authorized":true,"identity":"v","sensitive":false,"value":"eu","version":"7"}},"#,
+                r#""version":"1"}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_replay_is_given_every_selection_and_the_credentials_that_were_joined() {
+        let credentials = BTreeMap::from([
+            ("key".to_owned(), Secret::new("s3cret".to_owned())),
+            ("other".to_owned(), Secret::new("unasked".to_owned())),
+        ]);
+        let snapshot = snapshot();
+        assert_eq!(snapshot.context().credentials, BTreeMap::new());
+        assert_eq!(snapshot.join(credentials).context(), context(&everything()));
+    }
+
+    #[test]
+    fn a_credential_may_bring_its_value_but_is_never_persisted_with_it() {
+        let joined = changed(|value| {
+            value["credentials"]["key"]["value"] = json!("s3cret");
+            value["credentials"]["key"]["sensitive"] = json!(true);
+        })
+        .expect("a snapshot");
+        assert_eq!(joined.context(), context(&everything()));
+        assert_eq!(text(&joined), text(&snapshot()));
+    }
+
+    #[test]
+    fn selections_are_compared_without_names_and_joined_values() {
+        let other = |change: fn(&mut Value)| changed(change).expect("a snapshot");
+        for (name, other, same) in [
+            (
+                "another version",
+                other(|value| value["version"] = json!("2")),
+                true,
+            ),
+            (
+                "a joined credential",
+                other(|value| value["credentials"]["key"]["value"] = json!("s3cret")),
+                true,
+            ),
+            (
+                "another value",
+                other(|value| value["parameters"]["token"]["value"] = json!("other")),
+                false,
+            ),
+            (
+                "another sensitivity",
+                other(|value| value["parameters"]["title"]["sensitive"] = json!(true)),
+                false,
+            ),
+            (
+                "another version of a variable",
+                other(|value| value["variables"]["cloud.region"]["version"] = json!("8")),
+                false,
+            ),
+            (
+                "another rotation",
+                other(|value| value["credentials"]["key"]["rotation"] = json!(3)),
+                false,
+            ),
+            (
+                "another allocation",
+                other(|value| value["allocations"]["web"]["web"]["version"] = json!("2")),
+                false,
+            ),
+            (
+                "another installation",
+                other(|value| value["connections"]["installation"] = json!("j")),
+                false,
+            ),
+        ] {
+            assert_eq!(snapshot().same_selections(&other), same, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_installation_without_connections_pins_none() {
+        let mut context = context(&everything());
+        context.connections.clear();
+        let snapshot = Snapshot::of("s", "1", &context);
+        assert!(!text(&snapshot).contains("connections"));
+        assert_eq!(Snapshot::parse(text(&snapshot).as_bytes()), Ok(snapshot));
+    }
+
+    #[test]
+    fn a_newer_snapshot_is_told_apart_whatever_it_holds() {
+        for (name, change) in [
+            (
+                "the same members",
+                (|value| value["formatVersion"] = json!(2)) as fn(&mut Value),
+            ),
+            ("other members", |value| {
+                *value = json!({"formatVersion": 2, "selections": []})
+            }),
+        ] {
+            assert_eq!(
+                changed(change),
+                Err(SnapshotError::Newer { found: 2 }),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn anything_else_is_malformed_and_never_quoted() {
+        for (name, change) in [
+            (
+                "an older version",
+                (|value| value["formatVersion"] = json!(0)) as fn(&mut Value),
+            ),
+            ("no version", |value| {
+                drop(value.as_object_mut().unwrap().remove("formatVersion"))
+            }),
+            ("no identity", |value| {
+                drop(value.as_object_mut().unwrap().remove("identity"))
+            }),
+            ("no allocations", |value| {
+                drop(value.as_object_mut().unwrap().remove("allocations"))
+            }),
+            ("a member too many", |value| {
+                value["hunter2"] = json!("hunter2")
+            }),
+            ("a member too many of a parameter", |value| {
+                value["parameters"]["title"]["hunter2"] = json!("hunter2")
+            }),
+            ("a member too many of a variable", |value| {
+                value["variables"]["cloud.region"]["hunter2"] = json!("hunter2")
+            }),
+            ("a member too many of a credential", |value| {
+                value["credentials"]["key"]["hunter2"] = json!("hunter2")
+            }),
+            ("a sensitivity that is a value", |value| {
+                value["parameters"]["title"]["sensitive"] = json!("hunter2")
+            }),
+            ("a rotation below zero", |value| {
+                value["credentials"]["key"]["rotation"] = json!(-1)
+            }),
+            ("a credential that is no text", |value| {
+                value["credentials"]["key"]["value"] = json!(["hunter2"])
+            }),
+            ("no object", |value| *value = json!("hunter2")),
+        ] {
+            let error = changed(change).expect_err(name);
+            assert!(matches!(error, SnapshotError::Malformed(_)), "{name}");
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_prints_none_of_its_values() {
+        let printed = format!(
+            "{:?}",
+            changed(|value| value["credentials"]["key"]["value"] = json!("s3cret"))
+        );
+        for secret in ["t0ken", "s3cret", "1.5"] {
+            assert!(!printed.contains(secret), "{secret}");
+        }
+    }
+}

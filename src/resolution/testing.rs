@@ -11,8 +11,10 @@ use super::resolve;
 use super::resolved::Resolved;
 use crate::contract::contracts::Contracts;
 use crate::contract::item::BLUEPRINT;
+use crate::contract::published::Source;
 use crate::contract::{Item, Published, validate_item};
 use crate::document::diagnostic::Diagnostic;
+use crate::document::digest::Digest;
 use crate::document::result::Profile;
 
 /// What a test says of a blueprint; whatever it leaves out is filled in. Each node deploys a component of its own.
@@ -30,6 +32,8 @@ struct App {
 struct Node {
     /// SERVICE with endpoints and WORKER without, unless it says something else.
     r#type: Option<String>,
+    /// `./<node>.yaml` unless it says something else; a UUID publishes the component at revision 1.
+    component_ref: Option<String>,
     bindings: Map<String, Value>,
     connection_bindings: Map<String, Value>,
     exposure: Map<String, Value>,
@@ -58,14 +62,29 @@ pub(super) fn app(yaml: &str) -> Arc<Contracts> {
         json!({"slug": "app", "revision": 1, "description": "A test application."}),
         json!({"parameters": app.parameters, "components": nodes.collect::<Map<_, _>>()}),
     );
-    let components = app.nodes.iter().map(|(name, node)| {
+    let mut files = vec![(BLUEPRINT.to_owned(), blueprint.into_bytes())];
+    let mut published = Published::default();
+    for (name, node) in app.nodes {
         let metadata = json!({"revision": 1, "description": "A test component."});
-        (
-            format!("{name}.yaml"),
-            document("COMPONENT", metadata, node.component()),
-        )
-    });
-    validated(blueprint, components)
+        let bytes = document("COMPONENT", metadata, node.component()).into_bytes();
+        match node.component_ref {
+            Some(identity) if !identity.starts_with('.') => {
+                let digest = Digest::of(&bytes).to_string();
+                let bytes = bytes.into();
+                published.insert(identity, 1, Source { bytes, digest });
+            }
+            _ => files.push((format!("{name}.yaml"), bytes)),
+        }
+    }
+    // Through every rule of the document profile, so that no test stands on contracts that could not be.
+    let validation = validate_item(
+        &Item::from_files("app", files),
+        &published,
+        Profile::Document,
+    );
+    validation
+        .contracts
+        .unwrap_or_else(|| panic!("not VALID: {:#?}", validation.result))
 }
 
 impl Node {
@@ -77,16 +96,26 @@ impl Node {
         }
     }
 
+    fn is_published(&self) -> bool {
+        self.component_ref
+            .as_ref()
+            .is_some_and(|component_ref| !component_ref.starts_with('.'))
+    }
+
     fn runs(&self) -> bool {
         self.category() != "EXTERNAL"
     }
 
     fn authored(&self, name: &str) -> Value {
+        let local = || format!("./{name}.yaml");
         let mut node = json!({
-            "componentRef": format!("./{name}.yaml"),
+            "componentRef": self.component_ref.clone().unwrap_or_else(local),
             "bindings": self.bindings,
             "connectionBindings": self.connection_bindings,
         });
+        if self.is_published() {
+            node["revision"] = json!(1);
+        }
         if self.runs() {
             node["compute"] = json!({"profile": "general.standard.small"});
             node["volumes"] = json!(self.volumes);
@@ -155,26 +184,6 @@ impl Node {
 
 fn document(kind: &str, metadata: Value, spec: Value) -> String {
     json!({"specVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec}).to_string()
-}
-
-/// Through every rule of the document profile, so that no test stands on contracts that could not be.
-#[track_caller]
-fn validated(
-    blueprint: String,
-    components: impl Iterator<Item = (String, String)>,
-) -> Arc<Contracts> {
-    let files = [(BLUEPRINT.to_owned(), blueprint)]
-        .into_iter()
-        .chain(components);
-    let files = files.map(|(path, text)| (path, text.into_bytes()));
-    let validation = validate_item(
-        &Item::from_files("app", files),
-        &Published::default(),
-        Profile::Document,
-    );
-    validation
-        .contracts
-        .unwrap_or_else(|| panic!("not VALID: {:#?}", validation.result))
 }
 
 /// The context that `evidence` is, in the shape of a context file.

@@ -7,6 +7,8 @@
 mod reconcile;
 mod shape;
 mod specifications;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

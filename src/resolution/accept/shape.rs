@@ -40,6 +40,7 @@ fn faults(component: &RecordedComponent) -> Vec<&'static str> {
     let image = component.image_digest.as_deref();
     let commit = component.git_commit.as_deref();
     let compute = component.compute.as_ref();
+    let is_placed = !component.volumes.is_empty() || !component.exposure.is_empty();
     [
         (
             component.identity.is_empty() || component.revision == 0,
@@ -70,7 +71,7 @@ fn faults(component: &RecordedComponent) -> Vec<&'static str> {
             "has compute without an identity or version; record both",
         ),
         (
-            !runs && !(component.volumes.is_empty() && component.exposure.is_empty()),
+            !runs && is_placed,
             "has volumes or exposure although nothing runs; leave them out",
         ),
     ]
