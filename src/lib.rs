@@ -7,6 +7,9 @@
 // The rooms that do I/O are allowed what the pure rooms deny for themselves.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod acquire;
+pub mod cli;
+pub mod conformance;
 pub mod contract;
 pub mod document;
 pub mod resolution;
