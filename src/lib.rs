@@ -10,6 +10,7 @@
 pub mod acquire;
 pub mod api;
 pub mod cli;
+pub mod conformance;
 pub mod contract;
 pub mod controller;
 pub mod document;

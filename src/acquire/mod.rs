@@ -3,6 +3,7 @@
 //! an error.
 
 pub mod allocation;
+pub mod directory;
 pub mod findings;
 pub mod parameter;
 pub mod platform;

@@ -1,7 +1,9 @@
 //! One binary, one file a verb.
 
+pub mod conformance;
 pub mod controller;
 pub mod crds;
+pub mod validate;
 
 use std::process::ExitCode;
 
@@ -17,6 +19,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Validate(validate::Validate),
+    Conformance(conformance::Conformance),
     /// Run the operator.
     Controller(controller::Controller),
     /// Print the custom resource definitions, the admission policy of precious objects and the cluster roles.
@@ -27,6 +31,8 @@ impl Cli {
     /// Does what was asked and says how it ended.
     pub fn run(self) -> ExitCode {
         match self.verb {
+            Verb::Validate(args) => validate::run(&args),
+            Verb::Conformance(args) => conformance::run(&args),
             Verb::Controller(args) => outcome(args.run()),
             Verb::Crds(args) => outcome(args.run()),
         }

@@ -119,7 +119,13 @@ impl Item {
             match self.entries.get(&path[..end]) {
                 Some(Entry::Escape) => return Lookup::Escape,
                 Some(Entry::Dangling) => return Lookup::Missing,
-                Some(Entry::Link(real)) => return self.real(format!("{real}{}", &path[end..])),
+                Some(Entry::Link(real)) => {
+                    return self.real(
+                        format!("{real}{}", &path[end..])
+                            .trim_start_matches('/')
+                            .to_owned(),
+                    );
+                }
                 Some(Entry::File(_)) | None => {}
             }
         }

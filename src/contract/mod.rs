@@ -11,6 +11,7 @@ pub mod contracts;
 pub mod envelope;
 mod findings;
 pub mod item;
+pub mod normalize;
 pub mod published;
 mod structure;
 pub mod validate;

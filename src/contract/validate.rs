@@ -64,6 +64,28 @@ pub fn validate_document(
     }
 }
 
+/// Whether a component's revision may follow what is published of its lineage (COMP-ID-001).
+pub fn monotonic(revision: u64, highest_published: u64) -> ValidationResult {
+    let diagnostics = if revision > highest_published {
+        Vec::new()
+    } else {
+        vec![Diagnostic::new(
+            Phase::Capability,
+            Code::VersionNotMonotonic,
+            Pointer::of(["metadata", "revision"]),
+            format!(
+                "revision {revision} does not exceed {highest_published}, the highest that is published; raise it"
+            ),
+        )]
+    };
+    ValidationResult::new(
+        Profile::Publication,
+        Phase::Capability,
+        diagnostics,
+        Vec::new(),
+    )
+}
+
 fn blueprint(
     bytes: &Arc<[u8]>,
     item: Option<&Item>,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::secret::{Held, Secret, SecretJson};
+use super::wire::{self, Malformed};
 
 /// Everything an installation takes from outside the documents.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +25,28 @@ pub struct Context {
     pub allocations: BTreeMap<String, BTreeMap<String, Value>>,
     /// The answers to connection acquisition, by connection parameter, as evidence that is checked like allocations.
     pub connections: BTreeMap<String, Secret<SecretJson>>,
+}
+
+impl Context {
+    /// Reads a context from JSON. Every member is optional, and absent means not available; what is not known is
+    /// refused. A credential may lack identity and rotation, which a resolution does not need.
+    ///
+    /// # Errors
+    /// [`Malformed`] for anything else, with the place and without the text.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
+        let wire: Wire = serde_json::from_slice(bytes)?;
+        let (installation, connections) = wire.connections.map_or_else(Default::default, |wire| {
+            (wire.installation.clone(), wire.into_answers())
+        });
+        Ok(Self {
+            installation,
+            parameters: wire::held(wire.parameters),
+            variables: wire::held(wire.variables),
+            credentials: wire::held(wire.credentials),
+            allocations: wire.allocations,
+            connections,
+        })
+    }
 }
 
 /// One organization variable as acquired.
@@ -82,4 +105,38 @@ pub struct PublicFacts {
     /// From `/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+}
+
+/// The shape of a context as JSON.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Wire {
+    parameters: BTreeMap<String, wire::Supplied>,
+    variables: BTreeMap<String, wire::Variable>,
+    credentials: BTreeMap<String, WireCredential>,
+    allocations: BTreeMap<String, BTreeMap<String, Value>>,
+    connections: Option<wire::Connections>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireCredential {
+    #[serde(default)]
+    identity: String,
+    #[serde(default)]
+    rotation: u64,
+    value: String,
+    /// Accepted and not needed: a generated value is always sensitive (BP-PARAM-004).
+    #[serde(rename = "sensitive")]
+    _sensitive: Option<bool>,
+}
+
+impl From<WireCredential> for Credential {
+    fn from(credential: WireCredential) -> Self {
+        Self {
+            identity: credential.identity,
+            rotation: credential.rotation,
+            value: Secret::new(credential.value),
+        }
+    }
 }

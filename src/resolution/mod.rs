@@ -1,6 +1,6 @@
 //! Resolution: contracts and context in, a whole resolution or nothing out; snapshots, records and their acceptance.
 //!
-//! [`resolve`] is the steps of BP-RESOLVE-001 in their order, a stage each. Every stage works on what the
+//! [`resolve`] is the steps of BP-RESOLVE-001 in their order, a file of [`stages`] each. Every stage works on what the
 //! earlier ones could establish, reports everything that is wrong with its own part, and stays silent about what was
 //! reported before. Nothing here does I/O, reads a clock or makes randomness.
 
@@ -14,13 +14,20 @@ pub mod record;
 pub mod resolved;
 pub mod secret;
 pub mod snapshot;
+mod stages;
+#[cfg(test)]
+mod testing;
+mod wire;
+
+pub use self::wire::Malformed;
 
 use self::context::Context;
 use self::resolved::Resolved;
+use self::stages::findings::Findings;
+use self::stages::{allocation, connections, environment, parameters, values};
 use crate::contract::contracts::Contracts;
 use crate::document::diagnostic::Phase;
-use crate::document::pointer::Pointer;
-use crate::document::result::{Deferred, Profile, ValidationResult};
+use crate::document::result::{Profile, Status, ValidationResult};
 
 /// What became of a resolution.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,22 +46,25 @@ pub struct Resolution {
 ///
 /// Takes time linear in nodes and bindings, and no stack that grows with a chain of values.
 pub fn resolve(contracts: &Contracts, context: &Context) -> Resolution {
-    // Until the stages are in place every resolution waits: INCOMPLETE, and nothing is released.
-    let _ = context;
-    let path = Pointer::of(["spec", "components"]);
-    let deferred = Deferred {
-        rule: "BP-RESOLVE-001".into(),
-        path,
-        missing: format!("resolution of {}", contracts.blueprint.metadata.slug),
-    };
-    let result = ValidationResult::new(
-        Profile::Document,
-        Phase::Resolution,
-        Vec::new(),
-        vec![deferred],
+    let mut findings = Findings::default();
+    let parameters = parameters::obtain(contracts, context, &mut findings);
+    let addresses = allocation::check(contracts, context, &mut findings);
+    let connections = connections::view(contracts, context, &mut findings);
+    let values = values::evaluate(
+        contracts,
+        &parameters,
+        &addresses,
+        &connections,
+        &mut findings,
     );
-    Resolution {
-        result,
-        resolved: None,
-    }
+    let environment = environment::encode(contracts, &values.inputs, &mut findings);
+
+    let (diagnostics, deferred) = findings.conclude();
+    let result = ValidationResult::new(Profile::Document, Phase::Resolution, diagnostics, deferred);
+    let resolved = (result.status == Status::Valid).then(|| Resolved {
+        inputs: values.inputs,
+        outputs: values.outputs,
+        environment,
+    });
+    Resolution { result, resolved }
 }

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use super::context::{Context, Credential, Variable};
 use super::record::CredentialReference;
 use super::secret::{Held, Secret, SecretJson};
+use super::wire::{self, Malformed};
+use crate::document::canonical;
 
 /// The version of the persisted shape that this program writes and reads.
 pub const FORMAT_VERSION: u64 = 1;
@@ -57,15 +59,8 @@ pub enum SnapshotError {
         found: u64,
     },
     /// Not the shape of this format version.
-    #[error(
-        "the snapshot is malformed at line {line}, column {column}; restore it as it was persisted"
-    )]
-    Malformed {
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-    },
+    #[error("the snapshot is {0}; restore it as it was persisted")]
+    Malformed(#[from] Malformed),
 }
 
 impl Snapshot {
@@ -156,7 +151,8 @@ impl Snapshot {
         &self.selections.allocations
     }
 
-    /// The bytes to persist: compact JSON, byte-identical for equal snapshots, without a credential's value.
+    /// The bytes to persist: canonical JSON, byte-identical for the same selections under the same
+    /// name, without a credential's value.
     pub fn to_secret_bytes(&self) -> Secret<Vec<u8>> {
         let selections = &self.selections;
         let mut snapshot = json!({
@@ -186,7 +182,7 @@ impl Snapshot {
         }
         // The tree is a copy of secrets: in custody, it is wiped as soon as its text is written.
         let snapshot = Secret::new(SecretJson(snapshot));
-        Secret::new(snapshot.expose().0.to_string().into_bytes())
+        Secret::new(canonical::text(&snapshot.expose().0).into_bytes())
     }
 
     /// Reads a persisted snapshot. Unknown members are refused. A credential may carry its value, which is then joined.
@@ -195,16 +191,17 @@ impl Snapshot {
     /// [`SnapshotError::Newer`] for a later format version, [`SnapshotError::Malformed`] for anything else that is not
     /// the shape; neither quotes the text.
     pub fn parse(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let Versioned { format_version } = serde_json::from_slice(bytes).map_err(malformed)?;
+        let Versioned { format_version } =
+            serde_json::from_slice(bytes).map_err(Malformed::from)?;
         if format_version > FORMAT_VERSION {
             return Err(SnapshotError::Newer {
                 found: format_version,
             });
         }
-        let wire: Wire = serde_json::from_slice(bytes).map_err(malformed)?;
-        if format_version != FORMAT_VERSION {
-            return Err(SnapshotError::Malformed { line: 1, column: 1 });
+        if format_version < FORMAT_VERSION {
+            return Err(Malformed { line: 1, column: 1 }.into());
         }
+        let wire: Wire = serde_json::from_slice(bytes).map_err(Malformed::from)?;
         Ok(wire.into())
     }
 }
@@ -216,14 +213,6 @@ fn map_values<V, W>(map: &BTreeMap<String, V>, image: impl Fn(&V) -> W) -> BTree
         .collect()
 }
 
-/// Drops the parser's message, which may quote a secret.
-fn malformed(error: serde_json::Error) -> SnapshotError {
-    SnapshotError::Malformed {
-        line: error.line(),
-        column: error.column(),
-    }
-}
-
 /// The one member that every format version has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -231,7 +220,7 @@ struct Versioned {
     format_version: u64,
 }
 
-/// The persisted shape. It lives only between the bytes and a [`Snapshot`], which takes its values into custody.
+/// The persisted shape.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Wire {
@@ -239,30 +228,14 @@ struct Wire {
     _format_version: u64,
     identity: String,
     version: String,
-    parameters: BTreeMap<String, WireParameter>,
-    variables: BTreeMap<String, WireVariable>,
+    parameters: BTreeMap<String, wire::Supplied>,
+    variables: BTreeMap<String, wire::Variable>,
     credentials: BTreeMap<String, WireCredential>,
     allocations: BTreeMap<String, BTreeMap<String, Value>>,
-    connections: Option<WireConnections>,
+    connections: Option<wire::Connections>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireParameter {
-    value: Value,
-    sensitive: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireVariable {
-    identity: String,
-    version: String,
-    value: Value,
-    sensitive: bool,
-    authorized: bool,
-}
-
+/// A credential by reference, with its value where it is supplied together with the snapshot.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireCredential {
@@ -272,13 +245,6 @@ struct WireCredential {
     /// Accepted and not needed: a generated value is always sensitive (BP-PARAM-004).
     #[serde(rename = "sensitive")]
     _sensitive: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireConnections {
-    installation: String,
-    parameters: BTreeMap<String, Value>,
 }
 
 impl From<Wire> for Snapshot {
@@ -295,33 +261,230 @@ impl From<Wire> for Snapshot {
             };
             credentials.insert(name, reference);
         }
-        let parameter = |(name, parameter): (String, WireParameter)| {
-            (name, Held::new(parameter.value, parameter.sensitive))
-        };
-        let variable = |(path, variable): (String, WireVariable)| {
-            let variable = Variable {
-                identity: Some(variable.identity),
-                version: Some(variable.version),
-                value: Held::new(variable.value, variable.sensitive),
-                authorized: variable.authorized,
-            };
-            (path, variable)
-        };
-        let secret = |(name, answer)| (name, Secret::new(SecretJson(answer)));
         Self {
             identity: wire.identity,
             version: wire.version,
             selections: Selections {
-                parameters: wire.parameters.into_iter().map(parameter).collect(),
-                variables: wire.variables.into_iter().map(variable).collect(),
+                parameters: wire::held(wire.parameters),
+                variables: wire::held(wire.variables),
                 credentials,
                 allocations: wire.allocations,
                 connections: wire.connections.map(|connections| Connections {
-                    installation: connections.installation,
-                    parameters: connections.parameters.into_iter().map(secret).collect(),
+                    installation: connections.installation.clone(),
+                    parameters: connections.into_answers(),
                 }),
             },
             joined,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::resolution::testing::context;
+
+    fn everything() -> Value {
+        json!({
+            "parameters": {"title": {"value": {"b": 1, "a": [null, 1.5]}, "sensitive": false}, "token": {"value": "t0ken", "sensitive": true}},
+            "variables": {"cloud.region": {"identity": "v", "version": "7", "value": "eu", "sensitive": false, "authorized": true}},
+            "credentials": {"key": {"identity": "c", "rotation": 2, "value": "s3cret"}},
+            "allocations": {"web": {"web": {"identity": "a", "version": "1", "privateHostname": "web.internal"}}},
+            "connections": {"installation": "i", "parameters": {"llm": {"status": "NOT_ACQUIRED"}}},
+        })
+    }
+
+    fn snapshot() -> Snapshot {
+        Snapshot::of("s", "1", &context(&everything()))
+    }
+
+    fn text(snapshot: &Snapshot) -> String {
+        String::from_utf8(snapshot.to_secret_bytes().expose().clone()).expect("JSON is UTF-8")
+    }
+
+    /// The persisted snapshot with one change made to it.
+    fn changed(change: impl FnOnce(&mut Value)) -> Result<Snapshot, SnapshotError> {
+        let mut value: Value = serde_json::from_str(&text(&snapshot())).expect("JSON");
+        change(&mut value);
+        Snapshot::parse(value.to_string().as_bytes())
+    }
+
+    #[test]
+    fn what_is_persisted_is_read_back() {
+        let snapshot = snapshot();
+        assert_eq!(Snapshot::parse(text(&snapshot).as_bytes()), Ok(snapshot));
+    }
+
+    #[test]
+    fn the_persisted_shape_is_this_one() {
+        assert_eq!(
+            text(&snapshot()),
+            concat!(
+                r#"{"allocations":{"web":{"web":{"identity":"a","privateHostname":"web.internal","version":"1"}}},"#,
+                r#""connections":{"installation":"i","parameters":{"llm":{"status":"NOT_ACQUIRED"}}},"#,
+                r#""credentials":{"key":{"identity":"c","rotation":2}},"#,
+                r#""formatVersion":1,"identity":"s","#,
+                r#""parameters":{"title":{"sensitive":false,"value":{"a":[null,1.5],"b":1}},"token":{"sensitive":true,"value":"t0ken"}},"#,
+                r#""variables":{"cloud.region":{"authorized":true,"identity":"v","sensitive":false,"value":"eu","version":"7"}},"#,
+                r#""version":"1"}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_replay_is_given_every_selection_and_the_credentials_that_were_joined() {
+        let credentials = BTreeMap::from([
+            ("key".to_owned(), Secret::new("s3cret".to_owned())),
+            ("other".to_owned(), Secret::new("unasked".to_owned())),
+        ]);
+        let snapshot = snapshot();
+        assert_eq!(snapshot.context().credentials, BTreeMap::new());
+        assert_eq!(snapshot.join(credentials).context(), context(&everything()));
+    }
+
+    #[test]
+    fn a_credential_may_bring_its_value_but_is_never_persisted_with_it() {
+        let joined = changed(|value| {
+            value["credentials"]["key"]["value"] = json!("s3cret");
+            value["credentials"]["key"]["sensitive"] = json!(true);
+        })
+        .expect("a snapshot");
+        assert_eq!(joined.context(), context(&everything()));
+        assert_eq!(text(&joined), text(&snapshot()));
+    }
+
+    #[test]
+    fn selections_are_compared_without_names_and_joined_values() {
+        let other = |change: fn(&mut Value)| changed(change).expect("a snapshot");
+        for (name, other, same) in [
+            (
+                "another version",
+                other(|value| value["version"] = json!("2")),
+                true,
+            ),
+            (
+                "a joined credential",
+                other(|value| value["credentials"]["key"]["value"] = json!("s3cret")),
+                true,
+            ),
+            (
+                "another value",
+                other(|value| value["parameters"]["token"]["value"] = json!("other")),
+                false,
+            ),
+            (
+                "another sensitivity",
+                other(|value| value["parameters"]["title"]["sensitive"] = json!(true)),
+                false,
+            ),
+            (
+                "another version of a variable",
+                other(|value| value["variables"]["cloud.region"]["version"] = json!("8")),
+                false,
+            ),
+            (
+                "another rotation",
+                other(|value| value["credentials"]["key"]["rotation"] = json!(3)),
+                false,
+            ),
+            (
+                "another allocation",
+                other(|value| value["allocations"]["web"]["web"]["version"] = json!("2")),
+                false,
+            ),
+            (
+                "another installation",
+                other(|value| value["connections"]["installation"] = json!("j")),
+                false,
+            ),
+        ] {
+            assert_eq!(snapshot().same_selections(&other), same, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_installation_without_connections_pins_none() {
+        let mut context = context(&everything());
+        context.connections.clear();
+        let snapshot = Snapshot::of("s", "1", &context);
+        assert!(!text(&snapshot).contains("connections"));
+        assert_eq!(Snapshot::parse(text(&snapshot).as_bytes()), Ok(snapshot));
+    }
+
+    #[test]
+    fn a_newer_snapshot_is_told_apart_whatever_it_holds() {
+        for (name, change) in [
+            (
+                "the same members",
+                (|value| value["formatVersion"] = json!(2)) as fn(&mut Value),
+            ),
+            ("other members", |value| {
+                *value = json!({"formatVersion": 2, "selections": []})
+            }),
+        ] {
+            assert_eq!(
+                changed(change),
+                Err(SnapshotError::Newer { found: 2 }),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn anything_else_is_malformed_and_never_quoted() {
+        for (name, change) in [
+            (
+                "an older version",
+                (|value| value["formatVersion"] = json!(0)) as fn(&mut Value),
+            ),
+            ("no version", |value| {
+                drop(value.as_object_mut().unwrap().remove("formatVersion"))
+            }),
+            ("no identity", |value| {
+                drop(value.as_object_mut().unwrap().remove("identity"))
+            }),
+            ("no allocations", |value| {
+                drop(value.as_object_mut().unwrap().remove("allocations"))
+            }),
+            ("a member too many", |value| {
+                value["hunter2"] = json!("hunter2")
+            }),
+            ("a member too many of a parameter", |value| {
+                value["parameters"]["title"]["hunter2"] = json!("hunter2")
+            }),
+            ("a member too many of a variable", |value| {
+                value["variables"]["cloud.region"]["hunter2"] = json!("hunter2")
+            }),
+            ("a member too many of a credential", |value| {
+                value["credentials"]["key"]["hunter2"] = json!("hunter2")
+            }),
+            ("a sensitivity that is a value", |value| {
+                value["parameters"]["title"]["sensitive"] = json!("hunter2")
+            }),
+            ("a rotation below zero", |value| {
+                value["credentials"]["key"]["rotation"] = json!(-1)
+            }),
+            ("a credential that is no text", |value| {
+                value["credentials"]["key"]["value"] = json!(["hunter2"])
+            }),
+            ("no object", |value| *value = json!("hunter2")),
+        ] {
+            let error = changed(change).expect_err(name);
+            assert!(matches!(error, SnapshotError::Malformed(_)), "{name}");
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_prints_none_of_its_values() {
+        let printed = format!(
+            "{:?}",
+            changed(|value| value["credentials"]["key"]["value"] = json!("s3cret"))
+        );
+        for secret in ["t0ken", "s3cret", "1.5"] {
+            assert!(!printed.contains(secret), "{secret}");
         }
     }
 }
