@@ -1,5 +1,7 @@
 //! `controller`: runs the operator.
 
+use std::io::IsTerminal;
+
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use http::HeaderValue;
@@ -42,7 +44,8 @@ impl Controller {
             .with_context(|| format!("--log {:?} is not a filter", self.log))?;
         let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
-            .with_writer(std::io::stderr);
+            .with_writer(std::io::stderr)
+            .with_ansi(std::io::stderr().is_terminal());
         match self.log_format {
             LogFormat::Text => log.init(),
             LogFormat::Json => log.json().init(),

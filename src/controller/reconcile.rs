@@ -151,7 +151,10 @@ async fn advance(
     }
     pass.findings = Some(findings);
 
-    shell.report(installation, pass, None).await?;
+    // A record is told of before anything is made from it.
+    if pass.current.as_ref().map(|(version, _)| version.number) != told(installation) {
+        shell.report(installation, pass, None).await?;
+    }
     if let Some((version, accepted)) = &pass.current {
         let owner = Owner::of(installation);
         pass.applied = Some(
@@ -161,6 +164,12 @@ async fn advance(
         );
     }
     Ok(())
+}
+
+/// The version of the record that status tells of.
+fn told(installation: &Installation) -> Option<u64> {
+    let record = installation.status.as_ref()?.record.as_ref()?;
+    record.version.try_into().ok()
 }
 
 /// The credentials that exist already, of those that `plan` wants.
