@@ -7,7 +7,9 @@ pub mod behavior;
 pub mod corpus;
 mod document;
 mod expectation;
+mod lifecycle;
 mod operation;
+mod resolution;
 
 use serde::Serialize;
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::behavior::{Behavior, Observation, Subject};
 use super::corpus::Suite;
+use super::{lifecycle, resolution};
 use crate::contract::blueprint::form::form;
 use crate::contract::normalize::normalize;
 use crate::contract::validate::monotonic;
@@ -17,6 +18,10 @@ pub(super) fn observe(suite: Suite, case: &Behavior) -> Option<Observation> {
         "form" => formed(suite, case),
         "normalize" => normalized(suite, case),
         "revision" => revised(case),
+        "resolve" => resolution::resolved(suite, case),
+        "record" => resolution::recorded(case),
+        "credential" => lifecycle::credentials(case),
+        "connection" => lifecycle::connections(case),
         _ => None,
     }
 }
