@@ -38,6 +38,7 @@ build() {
   local into=$1
   local stamps="-X k8s.io/component-base/version.gitVersion=$kubernetes"
   stamps+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+  stamps+=" -X k8s.io/client-go/pkg/version.gitVersion=$kubernetes"
   build_images "$into"
   go build -trimpath -ldflags "-s -w $stamps" -o "$into/local-cluster" .
 }

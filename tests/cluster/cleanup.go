@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -43,15 +44,20 @@ func markOf(l layout) string {
 }
 
 // killMarked ends the processes of a cluster whose supervisor is gone. Most have died with it;
-// containers always die with the first process of their name space.
+// containers always die with the first process of their name space, which takes a moment.
 func killMarked(l layout) error {
+	s, err := readState(l)
+	if err != nil {
+		s = clusterState{} // a torn file tells nothing
+	}
 	for attempt := 0; ; attempt++ {
 		left := marked(l)
-		if len(left) == 0 {
+		dying := processesIn(s.Node.Namespace)
+		if len(left)+len(dying) == 0 {
 			return nil
 		}
 		if attempt == 100 {
-			return errors.New("processes of the cluster survive SIGKILL: " + joinInts(left))
+			return fmt.Errorf("processes of the cluster survive SIGKILL: %v", append(left, dying...))
 		}
 		for _, pid := range left {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -60,17 +66,41 @@ func killMarked(l layout) error {
 	}
 }
 
-func marked(l layout) []int {
-	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+func processNamespace(pid int) (string, error) {
+	return os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+}
+
+// processesIn lists a process until it is gone for good, long after it has lost its environment.
+func processesIn(namespace string) []int {
+	if namespace == "" {
+		return nil
+	}
 	var found []int
-	for _, path := range environments {
-		// A process may end between the listing and the reading; then it is not left.
-		environment, err := os.ReadFile(path)
-		if err != nil || !hasVariable(environment, markOf(l)) {
-			continue
+	for _, pid := range allProcesses() {
+		if its, err := processNamespace(pid); err == nil && its == namespace {
+			found = append(found, pid)
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && pid != os.Getpid() {
+	}
+	return found
+}
+
+func allProcesses() []int {
+	directories, _ := filepath.Glob("/proc/[0-9]*")
+	var pids []int
+	for _, directory := range directories {
+		if pid, err := strconv.Atoi(filepath.Base(directory)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func marked(l layout) []int {
+	var found []int
+	for _, pid := range allProcesses() {
+		// A process may end between the listing and the reading; then it is not left.
+		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err == nil && pid != os.Getpid() && hasVariable(environment, markOf(l)) {
 			found = append(found, pid)
 		}
 	}
@@ -84,12 +114,4 @@ func hasVariable(environment []byte, variable string) bool {
 		}
 	}
 	return false
-}
-
-func joinInts(numbers []int) string {
-	var text []byte
-	for _, n := range numbers {
-		text = strconv.AppendInt(append(text, ' '), int64(n), 10)
-	}
-	return string(bytes.TrimSpace(text))
 }

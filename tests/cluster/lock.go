@@ -22,7 +22,7 @@ func supervisorLock(l layout) lock {
 func (k lock) acquire() (release func() error, err error) {
 	listener, err := net.Listen("unix", k.name)
 	if err != nil {
-		return nil, fmt.Errorf("lock %s is held: %w", k.name, err)
+		return nil, fmt.Errorf("the lock is not free: %w", err)
 	}
 	go answerQuestions(listener)
 	return listener.Close, nil

@@ -27,7 +27,7 @@ func (s *supervisor) tryNode(ctx context.Context) error {
 	before := len(s.started)
 	err := s.startNode(ctx)
 	if err == nil {
-		s.state.Node = nodeState{Available: true}
+		s.state.Node.Available = true
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -121,11 +121,24 @@ func (s *supervisor) startKubelet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.recordNamespace(p); err != nil {
+		return err
+	}
 	if err := s.waitReady(ctx, p, s.nodeIsReady); err != nil {
 		return err
 	}
 	progress("node ready after %s", since(begin))
 	return nil
+}
+
+// recordNamespace lets whoever cleans up wait until the kernel has ended all of the node.
+func (s *supervisor) recordNamespace(p *process) error {
+	namespace, err := processNamespace(p.command.Process.Pid)
+	if err != nil {
+		return err
+	}
+	s.state.Node.Namespace = namespace
+	return s.state.write(s.layout)
 }
 
 func (s *supervisor) nodeIsReady(ctx context.Context) error {

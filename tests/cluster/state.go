@@ -29,6 +29,8 @@ type clusterState struct {
 type nodeState struct {
 	Available bool   `json:"available"`
 	Reason    string `json:"reason,omitempty"`
+	// Namespace is the kernel's name for the process name space of the node.
+	Namespace string `json:"namespace,omitempty"`
 }
 
 type registryState struct {

@@ -59,7 +59,7 @@ func supervise(l layout, o options) error {
 	defer cancel()
 
 	if _, err := supervisorLock(l).acquire(); err != nil {
-		return fmt.Errorf("cluster %s is already running or starting: %w", l.name, err)
+		return fmt.Errorf("cluster %s has a supervisor already", l.name)
 	}
 	if err := cleanUp(l); err != nil {
 		return fmt.Errorf("what an earlier run left behind cannot be removed: %w", err)
@@ -69,9 +69,15 @@ func supervise(l layout, o options) error {
 	}
 	s := &supervisor{layout: l, options: o, died: make(chan *process, 16), state: initialState(l, o)}
 	err := s.runUntilDone(ctx)
+	if err != nil {
+		progress("cluster %s failed: %v", l.name, err)
+	}
 	s.stopAll()
-	if err != nil || o.keepData {
-		return errors.Join(err, cleanUpRunning(l))
+	switch {
+	case err != nil:
+		return errors.Join(fmt.Errorf("cluster %s failed, its logs stay in %s", l.name, l.path("logs")), cleanUpRunning(l))
+	case o.keepData:
+		return cleanUpRunning(l)
 	}
 	progress("cluster %s is stopped, its data is removed", l.name)
 	return cleanUp(l)
@@ -134,6 +140,9 @@ func (s *supervisor) stopAll() {
 	s.state.Ready = false
 	_ = s.state.write(s.layout)
 	s.stopFrom(0)
+	// Numbers of name spaces are used again.
+	s.state.Node.Namespace = ""
+	_ = s.state.write(s.layout)
 }
 
 // stopFrom ends the processes that were started since there were that many.

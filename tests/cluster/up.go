@@ -70,7 +70,12 @@ func startAndFollow(l layout, o options) error {
 		_, _ = supervisor.Wait()
 		close(exited)
 	}()
-	return follow(l, output, exited)
+	err = follow(l, output, exited)
+	if _, running := runningState(l); running && errors.Is(err, errEnded) {
+		// Another call was faster, and ours stepped back.
+		return followOther(l, o)
+	}
+	return err
 }
 
 func namelessFile() (*os.File, error) {
@@ -94,6 +99,8 @@ func startSupervisor(o options, output *os.File) (*os.Process, error) {
 	return command.Process, nil
 }
 
+var errEnded = errors.New("the cluster did not start; what failed stands above")
+
 // follow shows what the supervisor says until the cluster is ready or the supervisor has ended.
 func follow(l layout, output *os.File, exited <-chan struct{}) error {
 	reader := io.NewSectionReader(output, 0, 1<<40)
@@ -106,7 +113,7 @@ func follow(l layout, output *os.File, exited <-chan struct{}) error {
 		select {
 		case <-exited:
 			_, _ = io.Copy(os.Stdout, reader)
-			return errors.New("the cluster did not start; what failed stands above")
+			return errEnded
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
