@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::behavior::{Behavior, Observation, Subject};
 use super::corpus::Suite;
+use crate::contract::Published;
 use crate::contract::item::BLUEPRINT;
 use crate::contract::{Item, validate_item};
 use crate::document::diagnostic::{Code, Diagnostic, Phase, Stage};
@@ -229,7 +230,8 @@ fn sources(case: &Behavior, record: &Record, blueprint: Arc<[u8]>) -> Option<Sou
         .map(|(path, bytes)| (path, Arc::clone(bytes)))
         .chain([(BLUEPRINT, blueprint)]);
     let item = Item::from_files(tree.name(), files);
-    let contracts = validate_item(&item, &case.published(), Profile::Document).contracts?;
+    let published = Published::from_context(&case.context);
+    let contracts = validate_item(&item, &published, Profile::Document).contracts?;
     let stands_where_recorded = contracts.components.iter().all(|(node, contract)| {
         let recorded = record.components.get(node);
         recorded.is_none_or(|recorded| recorded.digest == contract.digest)
