@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::corpus::Suite;
 use super::{Outcome, expectation, operation};
-use crate::contract::published::Source;
 use crate::contract::{Family, Item, Published, Validation, validate_document, validate_item};
 use crate::document::diagnostic::Diagnostic;
 use crate::document::result::Profile;
@@ -83,27 +82,10 @@ impl Behavior {
         Some(Subject::Item(Item::from_files(name, files)))
     }
 
-    /// The published contracts that the context supplies.
-    pub fn published(&self) -> Published {
-        let contracts = self.context.get("contracts").and_then(Value::as_object);
-        contracts
-            .into_iter()
-            .flatten()
-            .filter_map(|(key, contract)| {
-                let (identity, revision) = key.rsplit_once('@')?;
-                let source = Source {
-                    bytes: Arc::from(contract.get("source")?.as_str()?.as_bytes()),
-                    digest: contract.get("digest")?.as_str()?.to_owned(),
-                };
-                Some(((identity.to_owned(), revision.parse().ok()?), source))
-            })
-            .collect()
-    }
-
     /// Validates the case's document under `profile`.
     pub fn validate(&self, suite: Suite, profile: Profile) -> Option<Validation> {
         let family = suite.document_family().unwrap_or(Family::Blueprint);
-        let published = self.published();
+        let published = Published::from_context(&self.context);
         Some(match self.subject()? {
             Subject::Alone(bytes) => validate_document(Some(family), &bytes, &published, profile),
             Subject::Item(item) => validate_item(&item, &published, profile),

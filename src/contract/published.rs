@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::document::digest::Digest;
 
 /// A published component document as it was supplied.
@@ -31,6 +33,24 @@ impl Published {
     /// The contract supplied for `identity` at `revision`; its absence is a deferred obligation, not an error.
     pub fn get(&self, identity: &str, revision: u64) -> Option<&Source> {
         self.sources.get(&(identity.to_owned(), revision))
+    }
+
+    /// The contracts of a resolution context as JSON: `contracts`, keyed `identity@revision`, each `{source, digest}`. An
+    /// entry of another form supplies nothing, so the obligation that it might have met stays deferred.
+    pub fn from_context(context: &Value) -> Self {
+        let contracts = context.get("contracts").and_then(Value::as_object);
+        contracts
+            .into_iter()
+            .flatten()
+            .filter_map(|(key, contract)| {
+                let (identity, revision) = key.rsplit_once('@')?;
+                let source = Source {
+                    bytes: Arc::from(contract.get("source")?.as_str()?.as_bytes()),
+                    digest: contract.get("digest")?.as_str()?.to_owned(),
+                };
+                Some(((identity.to_owned(), revision.parse().ok()?), source))
+            })
+            .collect()
     }
 
     /// Supplies one contract, in place of an earlier one of the same identity and revision.
