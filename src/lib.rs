@@ -8,8 +8,11 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod acquire;
+pub mod api;
 pub mod cli;
 pub mod conformance;
 pub mod contract;
+pub mod controller;
 pub mod document;
+pub mod materialize;
 pub mod resolution;

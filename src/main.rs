@@ -1,7 +1,9 @@
-//! The `installation-operator` binary; everything it does is in the library.
+//! The `installation-operator` binary; everything is in the library.
 
 use std::process::ExitCode;
 
+use clap::Parser;
+
 fn main() -> ExitCode {
-    installation_operator::cli::run()
+    installation_operator::cli::Cli::parse().run()
 }

@@ -1,36 +1,79 @@
-//! The command line: a file per verb.
+//! One binary, one file a verb.
 
-mod conformance;
-mod validate;
+pub mod conformance;
+pub mod controller;
+pub mod crds;
+pub mod validate;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Installs applications described by blueprints, and checks them before they are installed.
+/// Installs applications described by Musher blueprints on Kubernetes.
 #[derive(Debug, Parser)]
-#[command(version, long_version = LONG_VERSION)]
-struct Cli {
+#[command(name = "installation-operator", version = VERSION, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
-
-/// The version, with the editions of the specifications that this program holds.
-const LONG_VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    "\nspecifications: core 1.0.0, component 1.0.0, blueprint 1.0.0"
-);
 
 #[derive(Debug, Subcommand)]
 enum Verb {
     Validate(validate::Validate),
     Conformance(conformance::Conformance),
+    /// Run the operator.
+    Controller(controller::Controller),
+    /// Print the custom resource definitions, the admission policy of precious objects and the cluster roles.
+    Crds(crds::Crds),
 }
 
-/// Runs the verb that the command line names.
-pub fn run() -> ExitCode {
-    match Cli::parse().verb {
-        Verb::Validate(arguments) => validate::run(&arguments),
-        Verb::Conformance(arguments) => conformance::run(&arguments),
+impl Cli {
+    /// Does what was asked and says how it ended.
+    pub fn run(self) -> ExitCode {
+        match self.verb {
+            Verb::Validate(args) => validate::run(&args),
+            Verb::Conformance(args) => conformance::run(&args),
+            Verb::Controller(args) => outcome(args.run()),
+            Verb::Crds(args) => outcome(args.run()),
+        }
+    }
+}
+
+fn outcome(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The program's version and the specification editions that it holds.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (core 1.0.0, component 1.0.0, blueprint 1.0.0)"
+);
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::resolution::record::EDITION;
+
+    #[test]
+    fn the_version_names_the_specification_editions_held() {
+        for family in ["core", "component", "blueprint"] {
+            assert!(
+                VERSION.contains(&format!("{family} {EDITION}")),
+                "{VERSION}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
     }
 }

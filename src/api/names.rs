@@ -1,0 +1,248 @@
+//! Names, labels, annotations, the finalizer, the field manager and Secret types. All of them are API: a golden test
+//! freezes them, because state written under another name would be lost.
+
+use data_encoding::BASE32_NOPAD;
+use sha2::{Digest as _, Sha256};
+use strum::{AsRefStr, Display, EnumIter};
+
+/// Guards an Installation until its deletion policy is carried out.
+pub const FINALIZER: &str = "install.musher.dev/finalizer";
+/// The field manager of every object the operator applies or creates.
+pub const FIELD_MANAGER: &str = "installation-operator";
+/// Label: the effective identity that a precious object belongs to.
+pub const IDENTITY_LABEL: &str = "install.musher.dev/identity";
+/// Label of snapshots and records: their version.
+pub const VERSION_LABEL: &str = "install.musher.dev/version";
+/// Label of credentials: the generated parameter.
+pub const PARAMETER_LABEL: &str = "install.musher.dev/parameter";
+/// Label of credentials: the rotation generation.
+pub const GENERATION_LABEL: &str = "install.musher.dev/generation";
+/// Label of everything that is not precious: the Installation's name.
+pub const INSTALLATION_LABEL: &str = "install.musher.dev/installation";
+/// Label of a node's objects: the node.
+pub const NODE_LABEL: &str = "install.musher.dev/node";
+/// Annotation of precious objects: the version of their format, [`FORMAT_VERSION`].
+pub const FORMAT_ANNOTATION: &str = "install.musher.dev/format-version";
+/// Annotation of credentials: encoding and number of random bytes, for example `HEX/32`.
+pub const GENERATOR_ANNOTATION: &str = "install.musher.dev/generator";
+/// Annotation of sources: the whole digest of the document.
+pub const DIGEST_ANNOTATION: &str = "install.musher.dev/digest";
+/// Annotation of sources: `index/count` of this chunk.
+pub const CHUNK_ANNOTATION: &str = "install.musher.dev/chunk";
+/// The format of precious state that this program writes and the newest that it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What a precious object is. The spelling is part of its name and of its Secret type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, AsRefStr, Display, EnumIter)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Precious {
+    /// Names the holder of an identity.
+    Claim,
+    /// One generation of one generated credential.
+    Credential,
+    /// The bytes of an accepted document, or a chunk of them.
+    Source,
+    /// The private selections behind a record.
+    Snapshot,
+    /// A resolution record.
+    Record,
+}
+
+impl Precious {
+    /// The type of the Secret that holds it. Records are no Secrets.
+    pub fn secret_type(self) -> String {
+        format!("install.musher.dev/{self}")
+    }
+
+    /// The name of the object of this kind that belongs to `identity` and is told apart by `parts`: a readable prefix
+    /// and 80 bits of SHA-256 over the length-prefixed kind, identity and parts. Holds no secret, fits a DNS label.
+    pub fn name(self, identity: &str, parts: &[&str]) -> String {
+        let readable = parts
+            .iter()
+            .fold(format!("{self}-{identity}"), |name, part| name + "-" + part);
+        let all: Vec<&str> = [self.as_ref(), identity]
+            .into_iter()
+            .chain(parts.iter().copied())
+            .collect();
+        suffixed(&readable, &base32(&all, 16))
+    }
+}
+
+/// The claim of `identity`.
+pub fn claim(identity: &str) -> String {
+    Precious::Claim.name(identity, &[])
+}
+
+/// The credential of `parameter` at `generation`.
+pub fn credential(identity: &str, parameter: &str, generation: u64) -> String {
+    Precious::Credential.name(identity, &[parameter, &generation.to_string()])
+}
+
+/// Chunk `index` of the document with `digest` (64 hexadecimal digits).
+pub fn source(identity: &str, digest: &str, index: usize) -> String {
+    // The digest is in the hash whole; the readable part shows its start, as people abbreviate digests.
+    let name = Precious::Source.name(identity, &[digest, &index.to_string()]);
+    let hash = &name[name.len() - 16..];
+    suffixed(&format!("source-{identity}-{}", &digest[..12]), hash)
+}
+
+/// The snapshot of `version`.
+pub fn snapshot(identity: &str, version: u64) -> String {
+    Precious::Snapshot.name(identity, &[&version.to_string()])
+}
+
+/// The record of `version`.
+pub fn record(identity: &str, version: u64) -> String {
+    Precious::Record.name(identity, &[&version.to_string()])
+}
+
+/// The workload of a node and everything named after it: `INSTALLATION-NODE` and a short hash, at most 63 characters,
+/// beginning with a letter as Services demand.
+pub fn workload(installation: &str, node: &str) -> String {
+    let hash = base32(&["workload", installation, node], 8);
+    suffixed(&format!("{installation}-{node}"), &hash)
+}
+
+/// The Secret that holds `version` of a node's environment.
+pub fn environment(installation: &str, node: &str, version: u64) -> String {
+    let version = version.to_string();
+    let hash = base32(&["environment", installation, node, &version], 8);
+    suffixed(&format!("{installation}-{node}-env-{version}"), &hash)
+}
+
+/// `readable-hash`, with the readable part made a DNS label and cut so that the whole fits 63 characters.
+fn suffixed(readable: &str, hash: &str) -> String {
+    let mut name: String = readable
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        name.insert(0, 'x');
+    }
+    name.truncate(63 - 1 - hash.len());
+    format!("{}-{hash}", name.trim_end_matches('-'))
+}
+
+/// The first `length` base32 characters (5 bits each) of SHA-256 over length-prefixed parts, so that no two lists of
+/// parts share an input.
+fn base32(parts: &[&str], length: usize) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let mut text = BASE32_NOPAD.encode(&hasher.finalize()).to_lowercase();
+    text.truncate(length);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frozen: a changed line here loses the state of every installation there is. There is no switch to rewrite it.
+    #[test]
+    fn names_are_frozen() {
+        let digest = "76540f59806e6cc6abd6eb4192b40079cf2ab7af38f600f4b84de4cde6e31a7d";
+        let names = [
+            claim("wiki"),
+            credential("wiki", "dbPassword", 0),
+            credential("wiki", "dbPassword", 1),
+            source("wiki", digest, 0),
+            snapshot("wiki", 1),
+            record("wiki", 1),
+            workload("wiki", "web"),
+            environment("wiki", "web", 1),
+        ];
+        similar_asserts::assert_eq!(names.join("\n"), FROZEN.trim());
+    }
+
+    const FROZEN: &str = "
+claim-wiki-bvkjn4w3rjqs7nzs
+credential-wiki-dbpassword-0-ewteuuqhae3fo2ub
+credential-wiki-dbpassword-1-wtqxc4mvt3ngyytm
+source-wiki-76540f59806e-s3y53qfkv7zmkhkk
+snapshot-wiki-1-p6qgsdoqidxi5rfq
+record-wiki-1-7b7tvy5ppvtfqj2y
+wiki-web-mdvgzhya
+wiki-web-env-1-5gm3ay4n
+";
+
+    #[test]
+    fn labels_annotations_and_types_are_frozen() {
+        let texts = [
+            FINALIZER,
+            FIELD_MANAGER,
+            IDENTITY_LABEL,
+            VERSION_LABEL,
+            PARAMETER_LABEL,
+            GENERATION_LABEL,
+            INSTALLATION_LABEL,
+            NODE_LABEL,
+            FORMAT_ANNOTATION,
+            GENERATOR_ANNOTATION,
+            DIGEST_ANNOTATION,
+            CHUNK_ANNOTATION,
+            &Precious::Claim.secret_type(),
+            &Precious::Credential.secret_type(),
+            &Precious::Source.secret_type(),
+            &Precious::Snapshot.secret_type(),
+        ];
+        similar_asserts::assert_eq!(texts.join("\n"), FROZEN_TEXTS.trim());
+    }
+
+    const FROZEN_TEXTS: &str = "
+install.musher.dev/finalizer
+installation-operator
+install.musher.dev/identity
+install.musher.dev/version
+install.musher.dev/parameter
+install.musher.dev/generation
+install.musher.dev/installation
+install.musher.dev/node
+install.musher.dev/format-version
+install.musher.dev/generator
+install.musher.dev/digest
+install.musher.dev/chunk
+install.musher.dev/claim
+install.musher.dev/credential
+install.musher.dev/source
+install.musher.dev/snapshot
+";
+
+    #[test]
+    fn every_name_is_a_dns_label_that_begins_with_a_letter() {
+        let long = "9".repeat(63);
+        for name in [
+            claim(&long),
+            credential(&long, &"aB".repeat(32), u64::MAX),
+            source(&long, &"f".repeat(64), 99),
+            workload(&long, &"n".repeat(63)),
+            environment(&long, "web", u64::MAX),
+        ] {
+            assert!(name.len() <= 63, "{name}");
+            assert!(name.starts_with(|c: char| c.is_ascii_lowercase()), "{name}");
+            assert!(
+                name.chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_that_read_alike_stay_apart() {
+        assert_ne!(
+            credential("wiki", "dbPassword", 0),
+            credential("wiki", "dbpassword", 0)
+        );
+        assert_ne!(credential("a-b", "c", 0), credential("a", "b-c", 0));
+        assert_ne!(workload("a-b", "c"), workload("a", "b-c"));
+    }
+}

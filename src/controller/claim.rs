@@ -1,0 +1,198 @@
+//! The identity claim: which Installation holds an identity's state, which item that state is of, and the random id by
+//! which issuers outside know the installation. Created atomically; a second live holder is refused.
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
+use kube::api::PostParams;
+use rand::TryRng;
+use serde::{Deserialize, Serialize};
+
+use super::failure::{Asked, Failure};
+use super::precious;
+use super::shelf::Shelf;
+use super::shell::{Created, Shell};
+use crate::api::Installation;
+use crate::api::names::{self, FIELD_MANAGER, Precious};
+
+const KEY: &str = "claim.json";
+
+/// Who holds an identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// A random id: issuers outside know the installation by it, and it outlives the holder.
+    pub id: String,
+    /// The slug of the item that the state is of.
+    pub item: String,
+    /// The Installation that holds it.
+    pub holder: Holder,
+}
+
+/// The Installation that holds an identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Holder {
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+}
+
+impl Holder {
+    fn of(installation: &Installation) -> Self {
+        Self {
+            name: installation.name_any(),
+            uid: installation.uid().unwrap_or_default(),
+        }
+    }
+}
+
+/// A claim that is this Installation's, and how it came to be.
+pub struct Held {
+    /// The claim.
+    pub claim: Claim,
+    /// Whether retained state of a former holder was taken over just now.
+    pub taken_over: bool,
+}
+
+impl Claim {
+    /// Reads a claim that is dressed as one.
+    ///
+    /// # Errors
+    /// As [`precious::check`] says, and [`Failure::ForeignObject`] for content that is no claim.
+    pub fn read(secret: &Secret, identity: &str) -> Result<Self, Failure> {
+        precious::check(secret, Precious::Claim, identity, &names::claim(identity))?;
+        serde_json::from_slice(precious::bytes(secret, KEY)?).map_err(|_| {
+            precious::foreign(precious::describe(secret), "its content is not a claim")
+        })
+    }
+
+    fn secret(&self, namespace: &str, identity: &str) -> Secret {
+        let metadata = precious::metadata(namespace, identity, names::claim(identity));
+        let content = serde_json::to_vec(self).expect("a claim is plain data");
+        precious::secret(
+            Precious::Claim,
+            metadata,
+            [(KEY.to_owned(), content)].into(),
+            false,
+        )
+    }
+}
+
+impl Shell {
+    /// Makes sure that this Installation holds its identity for `item`. A claim whose holder is gone is taken over.
+    ///
+    /// # Errors
+    /// [`Failure::IdentityInUse`], [`Failure::ForeignState`], and what reading and writing ends in.
+    pub async fn claim_identity(
+        &self,
+        installation: &Installation,
+        item: &str,
+        shelf: &Shelf,
+    ) -> Result<Held, Failure> {
+        let (namespace, identity) = (
+            installation.namespace().unwrap_or_default(),
+            installation.identity(),
+        );
+        let wanted = Holder::of(installation);
+        let (stands, mut secret) = match &shelf.claim {
+            Some(secret) => (true, secret.clone()),
+            None => {
+                let claim = Claim {
+                    id: self.claim_id(shelf)?,
+                    item: item.to_owned(),
+                    holder: wanted.clone(),
+                };
+                match self
+                    .create_or_read(
+                        &self.secrets(&namespace),
+                        &claim.secret(&namespace, identity),
+                    )
+                    .await?
+                {
+                    Created::New(secret) => (false, secret),
+                    Created::Found(secret) => (true, secret),
+                }
+            }
+        };
+        let claim = Claim::read(&secret, identity)?;
+        let same_holder = claim.holder == wanted;
+        if !same_holder && self.is_live(&namespace, &claim.holder).await? {
+            return Err(Failure::IdentityInUse {
+                identity: identity.to_owned(),
+                holder: claim.holder.name,
+            });
+        }
+        if claim.item != item && shelf.state() > 0 {
+            return Err(Failure::ForeignState {
+                identity: identity.to_owned(),
+                retained: claim.item,
+                asked: item.to_owned(),
+                objects: shelf.state(),
+            });
+        }
+        if same_holder && claim.item == item {
+            return Ok(Held {
+                claim,
+                taken_over: false,
+            });
+        }
+        let claim = Claim {
+            item: item.to_owned(),
+            holder: wanted,
+            ..claim
+        };
+        // The resource version makes this a compare-and-swap: of two that take over, one gets a conflict.
+        secret.data = claim.secret(&namespace, identity).data;
+        let params = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        let name = names::claim(identity);
+        self.secrets(&namespace)
+            .replace(&name, &params, &secret)
+            .await
+            .asked(|| format!("update Secret {name}"))?;
+        Ok(Held {
+            claim,
+            taken_over: stands && !same_holder && shelf.state() > 0,
+        })
+    }
+
+    /// Whether `holder` still exists; being deleted counts as existing.
+    async fn is_live(&self, namespace: &str, holder: &Holder) -> Result<bool, Failure> {
+        let found = self
+            .api::<Installation>(namespace)
+            .get_opt(&holder.name)
+            .await
+            .asked(|| format!("read Installation {}", holder.name))?;
+        Ok(found.and_then(|found| found.uid()).as_deref() == Some(&holder.uid))
+    }
+
+    /// The id of a new claim: that of surviving snapshots where the claim alone was lost, else a random one.
+    fn claim_id(&self, shelf: &Shelf) -> Result<String, Failure> {
+        let surviving = shelf
+            .snapshots
+            .iter()
+            .find_map(super::history::snapshot_identity);
+        match surviving {
+            Some(id) => Ok(id),
+            None => {
+                let mut bytes = [0; 16];
+                random(&mut bytes)?;
+                Ok(data_encoding::HEXLOWER.encode(&bytes))
+            }
+        }
+    }
+}
+
+/// Fills `bytes` from the operating system's randomness.
+///
+/// # Errors
+/// [`Failure::Api`] when the operating system has none to give.
+pub fn random(bytes: &mut [u8]) -> Result<(), Failure> {
+    rand::rngs::SysRng
+        .try_fill_bytes(bytes)
+        .map_err(|error| kube::Error::Service(error.to_string().into()))
+        .asked(|| "give randomness".to_owned())
+}

@@ -1,0 +1,181 @@
+//! What went wrong that is not the input's fault: the cluster's answer, or state that is not as the operator left it.
+//! One match without wildcard decides when the operator tries again.
+
+use thiserror::Error;
+
+use crate::acquire::Unavailable;
+use crate::api::reason::Reason;
+
+/// Why a reconcile stopped. No variant holds a value; names of objects, at most.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The API server could not be asked, or answered with an error of its own.
+    #[error("the API server did not {action}: {source}")]
+    Api {
+        /// What was asked, as a verb and an object.
+        action: String,
+        /// The client's error.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// The API server refuses what was asked: validation, quota, policy or permission.
+    #[error(
+        "the API server refuses to {action}: {message}. Mend the cause; the operator tries again by itself"
+    )]
+    Refused {
+        /// What was asked, as a verb and an object.
+        action: String,
+        /// The API server's words.
+        message: String,
+    },
+    /// Somebody wrote in between; reading again settles it.
+    #[error("{object} changed while it was being decided on")]
+    Conflict {
+        /// The object, as kind and name.
+        object: String,
+    },
+    /// An object stands where the operator's own would, and is not as the operator made it.
+    #[error(
+        "{object} is not as the operator made it: {why}. Nothing was overwritten. Remove it if it is not yours to keep, or restore the original from a backup"
+    )]
+    ForeignObject {
+        /// The object, as kind and name.
+        object: String,
+        /// What does not match.
+        why: String,
+    },
+    /// A credential that history names is gone.
+    #[error(
+        "Secret {secret} is gone: it held generation {generation} of the credential of parameter {parameter}, which {named_by} names. It is never made anew, because whatever it unlocks would stay locked: restore that Secret from a backup"
+    )]
+    CredentialLost {
+        /// The Secret's name.
+        secret: String,
+        /// The generated parameter.
+        parameter: String,
+        /// The rotation generation.
+        generation: u64,
+        /// The snapshot that names it.
+        named_by: String,
+    },
+    /// Another live Installation holds the identity.
+    #[error(
+        "identity {identity} is held by Installation {holder}. Delete that one, or give this one another spec.identity"
+    )]
+    IdentityInUse {
+        /// The identity.
+        identity: String,
+        /// The holder's name.
+        holder: String,
+    },
+    /// The identity's retained state belongs to another item.
+    #[error(
+        "identity {identity} has retained state of item {retained}, not of {asked}: {objects} objects labelled install.musher.dev/identity={identity}. Use another name or spec.identity for {asked}, or delete those objects if that state is no longer wanted"
+    )]
+    ForeignState {
+        /// The identity.
+        identity: String,
+        /// The slug of the item the state belongs to.
+        retained: String,
+        /// The slug asked for.
+        asked: String,
+        /// How many objects there are.
+        objects: usize,
+    },
+    /// State of a newer format.
+    #[error(
+        "{object} was written in format {found}, and this operator knows formats up to {known}. Run the operator version that wrote it, or a later one; nothing was changed"
+    )]
+    NewerState {
+        /// The object, as kind and name.
+        object: String,
+        /// Its format version.
+        found: String,
+        /// The newest format this program knows.
+        known: u32,
+    },
+}
+
+/// When a failed reconcile is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// After a delay that is short at first and grows with every failure in a row.
+    Backoff,
+    /// When something relevant changes: trying again by itself would end the same way.
+    OnChange,
+}
+
+impl Failure {
+    /// When to try again.
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::Conflict { .. } | Self::Api { .. } | Self::Refused { .. } => Retry::Backoff,
+            Self::ForeignObject { .. }
+            | Self::CredentialLost { .. }
+            | Self::IdentityInUse { .. }
+            | Self::ForeignState { .. }
+            | Self::NewerState { .. } => Retry::OnChange,
+        }
+    }
+
+    /// The reason that conditions and events carry.
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Api { .. } | Self::Conflict { .. } => Reason::ApiUnavailable,
+            Self::Refused { .. } => Reason::Refused,
+            Self::ForeignObject { .. } => Reason::ForeignObject,
+            Self::CredentialLost { .. } => Reason::CredentialLost,
+            Self::IdentityInUse { .. } => Reason::IdentityInUse,
+            Self::ForeignState { .. } => Reason::ForeignState,
+            Self::NewerState { .. } => Reason::NewerState,
+        }
+    }
+}
+
+/// Turns a client error into a [`Failure`], saying what was asked.
+pub trait Asked<T> {
+    /// `action` is a verb and an object, for example `create Secret wiki-1`.
+    ///
+    /// # Errors
+    /// [`Failure::Conflict`] for a lost race, [`Failure::Refused`] for a refusal, else [`Failure::Api`].
+    fn asked(self, action: impl FnOnce() -> String) -> Result<T, Failure>;
+}
+
+impl<T> Asked<T> for Result<T, kube::Error> {
+    fn asked(self, action: impl FnOnce() -> String) -> Result<T, Failure> {
+        self.map_err(|error| match error {
+            kube::Error::Api(status) if status.code == 409 => {
+                Failure::Conflict { object: action() }
+            }
+            kube::Error::Api(status) if matches!(status.code, 400 | 403 | 422) => {
+                Failure::Refused {
+                    action: action(),
+                    message: status.message.clone(),
+                }
+            }
+            source => Failure::Api {
+                action: action(),
+                source: Box::new(source),
+            },
+        })
+    }
+}
+
+impl From<Unavailable> for Failure {
+    fn from(unavailable: Unavailable) -> Self {
+        let Unavailable { what, source } = unavailable;
+        Err::<(), _>(source)
+            .asked(|| format!("read {what}"))
+            .expect_err("it is an error")
+    }
+}
+
+/// Whether the API server said that the object is not there.
+pub fn is_absent(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+/// Whether the API server said that the object exists already.
+pub fn exists_already(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 409)
+}

@@ -1,0 +1,340 @@
+//! The history of one identity, read from its shelf: snapshots with what was decided beside them, records, credentials,
+//! sources. Checked as it is read: what is not as the operator left it becomes a [`Failure`], never a guess. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret as SecretObject;
+use kube::ResourceExt;
+use serde::Deserialize;
+
+use super::failure::Failure;
+use super::intent::Intent;
+use super::precious::{self, annotation, describe, foreign, label};
+use super::shelf::Shelf;
+use crate::api::ResolutionRecord;
+use crate::api::names::{
+    self, CHUNK_ANNOTATION, DIGEST_ANNOTATION, GENERATION_LABEL, GENERATOR_ANNOTATION,
+    PARAMETER_LABEL, Precious, VERSION_LABEL,
+};
+use crate::contract::contracts::Contracts;
+use crate::materialize::pins::Pins;
+use crate::resolution::accept::{AcceptedRecord, Sources, accept};
+use crate::resolution::record::{Record, SpecificationDependencies};
+use crate::resolution::secret::Secret;
+use crate::resolution::snapshot::{Snapshot, SnapshotError};
+
+/// The keys of a snapshot's Secret.
+pub mod key {
+    /// The contract's snapshot, formatVersion 1.
+    pub const SNAPSHOT: &str = "snapshot.json";
+    /// What shapes workloads beyond it.
+    pub const PINS: &str = "pins.json";
+    /// The spec last acted on.
+    pub const INTENT: &str = "intent.json";
+    /// The record that follows from it, so that a crash before the record is written loses nothing.
+    pub const RECORD: &str = "record.json";
+    /// The value of a credential.
+    pub const CREDENTIAL: &str = "value";
+    /// The bytes of a source, or a chunk of them.
+    pub const SOURCE: &str = "content";
+}
+
+/// One version of what an installation resolved to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Version {
+    /// From 1; gaps are possible.
+    pub number: u64,
+    /// The private selections.
+    pub snapshot: Snapshot,
+    /// What shapes workloads beyond them.
+    pub pins: Pins,
+    /// The spec that it was made from.
+    pub intent: Intent,
+    /// The record that follows.
+    pub record: Record,
+}
+
+/// One generation of a generated credential, as it was found.
+#[derive(Clone, Debug)]
+pub struct Generation {
+    /// The text.
+    pub value: Secret<String>,
+    /// Encoding and number of bytes it was made with, as [`GENERATOR_ANNOTATION`] has it.
+    pub generator: String,
+}
+
+/// Everything that survives of one identity.
+#[derive(Default)]
+pub struct History {
+    /// By ascending number.
+    pub versions: Vec<Version>,
+    /// The numbers of those whose record exists.
+    pub recorded: BTreeSet<u64>,
+    /// Credentials by parameter and generation.
+    pub credentials: BTreeMap<(String, u64), Generation>,
+    /// Accepted documents by digest.
+    pub sources: Sources,
+}
+
+impl History {
+    /// Reads the shelf of `identity`.
+    ///
+    /// # Errors
+    /// [`Failure::NewerState`], [`Failure::ForeignObject`], [`Failure::CredentialLost`].
+    pub fn read(identity: &str, shelf: &Shelf) -> Result<Self, Failure> {
+        let mut history = Self::default();
+        for secret in &shelf.credentials {
+            let (at, generation) = read_credential(secret, identity)?;
+            history.credentials.insert(at, generation);
+        }
+        history.sources = read_sources(&shelf.sources, identity)?;
+        for secret in &shelf.snapshots {
+            history.versions.push(read_snapshot(secret, identity)?);
+        }
+        history.versions.sort_by_key(|version| version.number);
+        for record in &shelf.records {
+            history
+                .recorded
+                .insert(history.match_record(record, identity)?);
+        }
+        history.nothing_lost(identity)?;
+        Ok(history)
+    }
+
+    /// The newest version, recorded or not.
+    pub fn latest(&self) -> Option<&Version> {
+        self.versions.last()
+    }
+
+    /// The newest version if its record has not been written, or is gone.
+    pub fn unrecorded(&self) -> Option<&Version> {
+        self.latest()
+            .filter(|version| !self.recorded.contains(&version.number))
+    }
+
+    /// The number that the next version gets.
+    pub fn next(&self) -> u64 {
+        self.latest().map_or(1, |version| version.number + 1)
+    }
+
+    /// Adds the documents of `contracts`, which have just been persisted.
+    pub fn remember(&mut self, contracts: &Contracts) {
+        let persisted = Sources::of(contracts);
+        self.sources = self
+            .sources
+            .iter()
+            .chain(persisted.iter())
+            .map(|(_, bytes)| Arc::clone(bytes))
+            .collect();
+    }
+
+    /// Accepts the record of `version` from what is persisted alone.
+    ///
+    /// # Errors
+    /// [`Failure::ForeignObject`] when what is persisted does not agree with itself.
+    pub fn accept(&self, version: &Version) -> Result<AcceptedRecord, Failure> {
+        let credentials =
+            version
+                .snapshot
+                .credentials()
+                .iter()
+                .filter_map(|(parameter, reference)| {
+                    let generation = self
+                        .credentials
+                        .get(&(parameter.clone(), reference.rotation))?;
+                    Some((parameter.clone(), generation.value.clone()))
+                });
+        let snapshot = version.snapshot.clone().join(credentials.collect());
+        accept(
+            version.record.clone(),
+            snapshot,
+            &self.sources,
+            &SpecificationDependencies::of_this_edition(),
+        )
+        .map_err(|diagnostics| {
+            let why: Vec<String> = diagnostics
+                .into_iter()
+                .map(|diagnostic| diagnostic.message)
+                .collect();
+            foreign(
+                format!("the state behind record version {}", version.number),
+                why.join("; "),
+            )
+        })
+    }
+
+    /// The version that `record` is the record of.
+    fn match_record(&self, record: &ResolutionRecord, identity: &str) -> Result<u64, Failure> {
+        let object = || format!("ResolutionRecord {}", record.name_any());
+        precious::check_format(&record.metadata, object)?;
+        let number = number(label(&record.metadata, VERSION_LABEL));
+        let named =
+            number.is_some_and(|number| record.name_any() == names::record(identity, number));
+        if !named {
+            return Err(foreign(
+                object(),
+                "its name and its version label do not belong together",
+            ));
+        }
+        match self
+            .versions
+            .iter()
+            .find(|version| Some(version.number) == number)
+        {
+            None => Err(foreign(object(), "the snapshot it stands on is absent")),
+            Some(version) if version.record != record.spec.0 => Err(foreign(
+                object(),
+                "it is not the record that follows from its snapshot",
+            )),
+            Some(version) => Ok(version.number),
+        }
+    }
+
+    /// Every generation that a surviving snapshot names has its Secret.
+    fn nothing_lost(&self, identity: &str) -> Result<(), Failure> {
+        for version in &self.versions {
+            for (parameter, reference) in version.snapshot.credentials() {
+                if !self
+                    .credentials
+                    .contains_key(&(parameter.clone(), reference.rotation))
+                {
+                    return Err(Failure::CredentialLost {
+                        secret: names::credential(identity, parameter, reference.rotation),
+                        parameter: parameter.clone(),
+                        generation: reference.rotation,
+                        named_by: format!("snapshot version {}", version.number),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The identity that a snapshot's Secret names, if it can be read at all.
+pub fn snapshot_identity(secret: &SecretObject) -> Option<String> {
+    precious::bytes(secret, key::SNAPSHOT)
+        .ok()
+        .and_then(|bytes| Snapshot::parse(bytes).ok())
+        .map(|found| found.identity)
+}
+
+/// Reads one credential and where it belongs.
+///
+/// # Errors
+/// [`Failure::NewerState`], [`Failure::ForeignObject`].
+pub fn read_credential(
+    secret: &SecretObject,
+    identity: &str,
+) -> Result<((String, u64), Generation), Failure> {
+    let object = || describe(secret);
+    let parameter = label(&secret.metadata, PARAMETER_LABEL).unwrap_or_default();
+    let Some(generation) = number(label(&secret.metadata, GENERATION_LABEL)) else {
+        return Err(foreign(object(), "its generation differs"));
+    };
+    precious::check(
+        secret,
+        Precious::Credential,
+        identity,
+        &names::credential(identity, parameter, generation),
+    )?;
+    let generator = annotation(&secret.metadata, GENERATOR_ANNOTATION).unwrap_or_default();
+    let value = String::from_utf8(precious::bytes(secret, key::CREDENTIAL)?.to_vec())
+        .map_err(|_| foreign(object(), "its value is not text"))?;
+    if !super::credentials::fits(generator, &value) {
+        return Err(foreign(
+            object(),
+            "its value is not of the format that it names",
+        ));
+    }
+    Ok((
+        (parameter.to_owned(), generation),
+        Generation {
+            value: Secret::new(value),
+            generator: generator.to_owned(),
+        },
+    ))
+}
+
+/// Joins the chunks of every document and checks their digests.
+fn read_sources(chunks: &[SecretObject], identity: &str) -> Result<Sources, Failure> {
+    let mut documents: BTreeMap<String, BTreeMap<usize, &SecretObject>> = BTreeMap::new();
+    for chunk in chunks {
+        let digest = annotation(&chunk.metadata, DIGEST_ANNOTATION).unwrap_or_default();
+        let index = annotation(&chunk.metadata, CHUNK_ANNOTATION)
+            .and_then(|chunk| chunk.split_once('/'))
+            .and_then(|(index, _)| index.parse::<usize>().ok());
+        match index {
+            Some(index) if digest.len() == 64 && digest.is_ascii() => {
+                precious::check(
+                    chunk,
+                    Precious::Source,
+                    identity,
+                    &names::source(identity, digest, index),
+                )?;
+                documents
+                    .entry(digest.to_owned())
+                    .or_default()
+                    .insert(index, chunk);
+            }
+            _ => {
+                return Err(foreign(
+                    describe(chunk),
+                    "its digest and chunk annotations differ",
+                ));
+            }
+        }
+    }
+    // A document with a chunk missing has another digest than it is asked for by, and is as good as absent.
+    let join = |chunks: BTreeMap<usize, &SecretObject>| -> Result<Arc<[u8]>, Failure> {
+        let mut bytes = Vec::new();
+        for chunk in chunks.values() {
+            bytes.extend_from_slice(precious::bytes(chunk, key::SOURCE)?);
+        }
+        Ok(bytes.into())
+    };
+    documents.into_values().map(join).collect()
+}
+
+fn read_snapshot(secret: &SecretObject, identity: &str) -> Result<Version, Failure> {
+    let object = || describe(secret);
+    let Some(number) = number(label(&secret.metadata, VERSION_LABEL)) else {
+        return Err(foreign(object(), "its version label differs"));
+    };
+    precious::check(
+        secret,
+        Precious::Snapshot,
+        identity,
+        &names::snapshot(identity, number),
+    )?;
+    let snapshot =
+        Snapshot::parse(precious::bytes(secret, key::SNAPSHOT)?).map_err(|error| match error {
+            SnapshotError::Newer { found } => Failure::NewerState {
+                object: object(),
+                found: found.to_string(),
+                known: names::FORMAT_VERSION,
+            },
+            malformed @ SnapshotError::Malformed { .. } => foreign(object(), malformed.to_string()),
+        })?;
+    if snapshot.version != number.to_string() {
+        return Err(foreign(object(), "its version differs from its label"));
+    }
+    Ok(Version {
+        number,
+        snapshot,
+        pins: json(secret, key::PINS)?,
+        intent: json(secret, key::INTENT)?,
+        record: json(secret, key::RECORD)?,
+    })
+}
+
+/// Strict JSON under `key`; the parser's words are dropped, since they may quote a value.
+fn json<T: for<'de> Deserialize<'de>>(secret: &SecretObject, key: &str) -> Result<T, Failure> {
+    serde_json::from_slice(precious::bytes(secret, key)?)
+        .map_err(|_| foreign(describe(secret), format!("its key {key} is malformed")))
+}
+
+fn number(label: Option<&str>) -> Option<u64> {
+    label?.parse().ok()
+}

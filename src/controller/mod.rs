@@ -1,0 +1,128 @@
+//! The controller: reconcile, persist, apply, report, finalize, and what wakes it. All writes to the cluster are here.
+
+pub mod apply;
+pub mod backoff;
+pub mod claim;
+pub mod credentials;
+pub mod drift;
+pub mod events;
+pub mod failure;
+pub mod finalize;
+pub mod history;
+pub mod intent;
+pub mod persist;
+pub mod plan;
+pub mod precious;
+pub mod reconcile;
+pub mod report;
+pub mod shelf;
+pub mod shell;
+pub mod status;
+pub mod updates;
+pub mod watches;
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use kube::core::PartialObjectMeta;
+use kube::runtime::controller::Controller;
+use kube::runtime::events::{Recorder, Reporter};
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource};
+
+use self::backoff::Backoffs;
+use self::shell::{Settings, Shell};
+use crate::api::names::FIELD_MANAGER;
+use crate::api::{ComputeProfile, Installation, Platform, ResolutionRecord};
+
+/// Runs until SIGTERM or SIGINT, then finishes the reconciles that are under way.
+pub async fn run(client: Client, settings: Settings) {
+    let scope = Scope {
+        client: client.clone(),
+        namespace: settings.namespace.clone(),
+    };
+    let any = watcher::Config::default;
+    let managed = || any().labels("app.kubernetes.io/managed-by=installation-operator");
+    let controller = Controller::new(scope.api::<Installation>(), any());
+    let store = controller.store();
+    let recorder = Recorder::new(
+        client.clone(),
+        Reporter {
+            controller: FIELD_MANAGER.to_owned(),
+            instance: None,
+        },
+    );
+    let shell = Arc::new(Shell {
+        client: client.clone(),
+        recorder,
+        settings,
+        backoffs: Backoffs::default(),
+    });
+
+    let (by_secret, by_map, by_record, by_rival, by_profile, by_platform) = (
+        store.clone(),
+        store.clone(),
+        store.clone(),
+        store.clone(),
+        store.clone(),
+        store,
+    );
+    controller
+        .owns(scope.api::<Deployment>(), managed())
+        .owns(scope.api::<Service>(), managed())
+        .watches(
+            scope.api::<PartialObjectMeta<Secret>>(),
+            any(),
+            move |secret| watches::by_secret(&by_secret, &secret),
+        )
+        .watches(
+            scope.api::<PartialObjectMeta<ConfigMap>>(),
+            any(),
+            move |config_map| watches::by_config_map(&by_map, &config_map),
+        )
+        .watches(scope.api::<ResolutionRecord>(), any(), move |record| {
+            watches::by_identity(&by_record, &record)
+        })
+        .watches(scope.api::<Installation>(), any(), move |rival| {
+            watches::by_rival(&by_rival, &rival)
+        })
+        .watches(
+            Api::<ComputeProfile>::all(client.clone()),
+            any(),
+            move |_| watches::all(&by_profile),
+        )
+        .watches(Api::<Platform>::all(client), any(), move |_| {
+            watches::all(&by_platform)
+        })
+        .shutdown_on_signal()
+        .run(reconcile::reconcile, reconcile::retry, shell)
+        .for_each(|outcome| async move {
+            // A failed reconcile has been logged where its delay was chosen.
+            if let Err(error @ kube::runtime::controller::Error::QueueError(_)) = outcome {
+                tracing::warn!(%error, "a watch was interrupted and starts again");
+            }
+        })
+        .await;
+}
+
+/// One namespace, or all.
+struct Scope {
+    client: Client,
+    namespace: Option<String>,
+}
+
+impl Scope {
+    fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        match &self.namespace {
+            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        }
+    }
+}

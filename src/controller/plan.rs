@@ -1,0 +1,130 @@
+//! The plan: what a spec resolves to, before and after its credentials exist. Pure.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::claim::Claim;
+use super::credentials::Wanted;
+use super::history::{History, Version};
+use super::intent::Intent;
+use crate::acquire::Findings;
+use crate::api::profile::ProfileVersion;
+use crate::contract::blueprint::parameter::Supply;
+use crate::contract::contracts::Contracts;
+use crate::materialize::RENDERER_VERSION;
+use crate::materialize::pins::Pins;
+use crate::resolution::accept::AcceptedRecord;
+use crate::resolution::context::{Context, Credential};
+use crate::resolution::record::{Selection, record};
+use crate::resolution::resolve;
+use crate::resolution::resolved::EnvironmentValue;
+use crate::resolution::snapshot::Snapshot;
+
+/// Everything selected for one spec but its credentials.
+pub struct Plan {
+    /// What was asked.
+    pub intent: Intent,
+    /// The blueprint and its components.
+    pub contracts: Arc<Contracts>,
+    /// Submitted values and allocations.
+    pub context: Context,
+    /// The selected version of each compute profile.
+    pub profiles: BTreeMap<String, ProfileVersion>,
+    /// What is pinned of each running node.
+    pub selections: BTreeMap<String, Selection>,
+}
+
+impl Plan {
+    /// The generated credentials that the blueprint binds.
+    pub fn credentials(&self) -> Vec<Wanted> {
+        let parameters = &self.contracts.blueprint.spec.parameters;
+        parameters
+            .iter()
+            .filter_map(|(name, parameter)| match parameter.supply() {
+                Supply::Generated(generator) => Some(Wanted {
+                    parameter: name.clone(),
+                    generation: self.intent.generation(name),
+                    generator,
+                }),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Adds to `findings` whatever stands in the way apart from credentials that do not exist yet. Nothing is generated
+    /// for a plan that is INVALID or INCOMPLETE.
+    pub fn check(&self, known: BTreeMap<String, Credential>, findings: &mut Findings) {
+        let mut context = self.context.clone();
+        context.credentials = known;
+        let mut result = resolve(&self.contracts, &context).result;
+        result
+            .deferred
+            .retain(|deferred| !deferred.missing.starts_with("credential:"));
+        findings.absorb(result);
+    }
+
+    /// The next version of the installation, with `credentials` in place; or what stands in its way.
+    pub fn resolve(
+        self,
+        credentials: BTreeMap<String, Credential>,
+        claim: &Claim,
+        history: &History,
+        current: Option<&(Version, AcceptedRecord)>,
+        findings: &mut Findings,
+    ) -> Option<Version> {
+        let Self {
+            intent,
+            contracts,
+            mut context,
+            profiles,
+            selections,
+        } = self;
+        context.credentials = credentials;
+        let resolution = resolve(&contracts, &context);
+        findings.absorb(resolution.result);
+        let resolved = resolution.resolved?;
+        let number = history.next();
+        let environments = resolved.environment.iter().map(|(node, environment)| {
+            let before = current.and_then(|(version, accepted)| {
+                let same = same_text(accepted.resolved().environment.get(node)?, environment);
+                same.then(|| version.pins.environments.get(node).copied())
+                    .flatten()
+            });
+            (node.clone(), before.unwrap_or(number))
+        });
+        let pins = Pins {
+            renderer_version: RENDERER_VERSION,
+            profiles,
+            environments: environments.collect(),
+        };
+        let snapshot = Snapshot::of(&claim.id, number.to_string(), &context);
+        let record = record(&contracts, &selections, &snapshot);
+        Some(Version {
+            number,
+            snapshot,
+            pins,
+            intent,
+            record,
+        })
+    }
+}
+
+/// Whether two environments hand the same texts to a Secret; constants stand in the pod itself.
+fn same_text(
+    left: &BTreeMap<String, EnvironmentValue>,
+    right: &BTreeMap<String, EnvironmentValue>,
+) -> bool {
+    let texts =
+        |environment: &BTreeMap<String, EnvironmentValue>| -> Vec<(String, EnvironmentValue)> {
+            let inputs = environment.iter().filter(|(_, value)| !value.constant);
+            inputs
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect()
+        };
+    let (left, right) = (texts(left), texts(right));
+    left.len() == right.len()
+        && left
+            .iter()
+            .zip(&right)
+            .all(|(left, right)| left.0 == right.0 && left.1.text == right.1.text)
+}

@@ -1,0 +1,343 @@
+//! One reconcile, in the order in which things are written: finalizer, claim, credentials, sources, snapshot, record,
+//! status, workloads. A crash after any line resumes; a plan that is INVALID or INCOMPLETE asks for nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::ResourceExt;
+use kube::runtime::controller::Action;
+
+use super::apply::Applied;
+use super::claim::Claim;
+use super::failure::{Asked, Failure, Retry};
+use super::history::{History, Version};
+use super::intent::Intent;
+use super::plan::Plan;
+use super::shell::Shell;
+use crate::acquire::{Findings, Reader, allocation, selection, support};
+use crate::api::Installation;
+use crate::api::reason::Reason;
+use crate::contract::published::Published;
+use crate::contract::validate::validate_item;
+use crate::document::result::{Profile, Status};
+use crate::materialize::metadata::Owner;
+use crate::materialize::objects;
+use crate::resolution::accept::AcceptedRecord;
+use crate::resolution::context::{Context, Credential};
+
+/// What one pass has learned so far; status is derived from it, on every exit.
+#[derive(Default)]
+pub struct Pass {
+    /// What stands in the way of this spec. `None` until it has been looked at.
+    pub findings: Option<Findings>,
+    /// The newest version and its accepted record.
+    pub current: Option<(Version, AcceptedRecord)>,
+    /// Whether `current` is what this spec asks for.
+    pub is_current: bool,
+    /// What stands in the cluster. `None` until it has been applied.
+    pub applied: Option<Applied>,
+    /// What pinned things have changed outside.
+    pub updates: Vec<String>,
+}
+
+/// Brings one Installation a step closer to what its spec asks for, and says in status where it stands.
+///
+/// # Errors
+/// A [`Failure`], after status has said so; [`retry`] decides what follows.
+#[tracing::instrument(skip_all, fields(namespace = seen.namespace(), installation = seen.name_any()))]
+pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Action, Failure> {
+    let Some(installation) = shell.read(&seen).await? else {
+        return Ok(Action::await_change());
+    };
+    if installation.metadata.deletion_timestamp.is_some() {
+        shell.finalize(&installation).await?;
+        return Ok(Action::await_change());
+    }
+    if installation.spec.suspend {
+        shell.report_suspended(&installation).await?;
+        return Ok(Action::await_change());
+    }
+    let mut pass = Pass::default();
+    let outcome = advance(&installation, &shell, &mut pass).await;
+    let reported = shell
+        .report(&installation, &pass, outcome.as_ref().err())
+        .await;
+    // What stopped the pass matters more than that it could not be said.
+    outcome.and(reported)?;
+    shell.backoffs.reset(&installation);
+    Ok(Action::await_change())
+}
+
+/// When a failed reconcile is tried again.
+pub fn retry(installation: Arc<Installation>, failure: &Failure, shell: Arc<Shell>) -> Action {
+    let name = installation.name_any();
+    match failure.retry() {
+        Retry::Backoff => {
+            let delay = shell.backoffs.next(&installation);
+            tracing::warn!(installation = name, reason = %failure.reason(), ?delay, "{failure}");
+            Action::requeue(delay)
+        }
+        Retry::OnChange => {
+            tracing::warn!(installation = name, reason = %failure.reason(), "{failure}");
+            Action::await_change()
+        }
+    }
+}
+
+async fn advance(
+    installation: &Installation,
+    shell: &Shell,
+    pass: &mut Pass,
+) -> Result<(), Failure> {
+    let namespace = installation.namespace().unwrap_or_default();
+    let identity = installation.identity();
+    let (Some(intent), Some(item)) = (Intent::of(installation), installation.spec.blueprint.item())
+    else {
+        let mut findings = Findings::default();
+        reader(shell, &namespace)
+            .acquire_item(&installation.spec.blueprint, &mut findings)
+            .await?;
+        pass.findings = Some(findings);
+        return Ok(());
+    };
+    shell.ensure_finalizer(installation).await?;
+    let shelf = shell.read_shelf(&namespace, identity).await?;
+    let claim = shell.claim_identity(installation, item, &shelf).await?;
+    if claim.taken_over {
+        let note = format!(
+            "took over the retained state of identity {identity}: {} objects",
+            shelf.state()
+        );
+        shell.event(installation, Reason::TakenOver, note).await;
+    }
+    let mut history = History::read(identity, &shelf)?;
+    if let Some(version) = history.unrecorded().cloned() {
+        shell.persist_record(&namespace, identity, &version).await?;
+        history.recorded.insert(version.number);
+    }
+    pass.current = match history.latest() {
+        Some(version) => Some((version.clone(), history.accept(version)?)),
+        None => None,
+    };
+
+    let mut findings = Findings::default();
+    support::spec(&installation.spec, &mut findings);
+    pass.is_current = pass
+        .current
+        .as_ref()
+        .is_some_and(|(version, _)| version.intent == intent);
+    if pass.is_current {
+        pass.updates = shell
+            .changed_outside(installation, pass.current.as_ref())
+            .await?;
+    } else if let Some(plan) = shell
+        .plan(installation, intent, pass.current.as_ref(), &mut findings)
+        .await?
+    {
+        plan.check(known(&plan, &history, &namespace, identity), &mut findings);
+        if findings.status() == Status::Valid {
+            pass.current = shell
+                .carry_out(
+                    installation,
+                    plan,
+                    &claim.claim,
+                    &mut history,
+                    pass,
+                    &mut findings,
+                )
+                .await?;
+            pass.is_current = findings.status() == Status::Valid;
+        }
+    }
+    pass.findings = Some(findings);
+
+    // A record is told of before anything is made from it.
+    if pass.current.as_ref().map(|(version, _)| version.number) != told(installation) {
+        shell.report(installation, pass, None).await?;
+    }
+    if let Some((version, accepted)) = &pass.current {
+        let owner = Owner::of(installation);
+        pass.applied = Some(
+            shell
+                .apply(&owner, &objects(accepted, &version.pins, &owner))
+                .await?,
+        );
+    }
+    Ok(())
+}
+
+/// The version of the record that status tells of.
+fn told(installation: &Installation) -> Option<u64> {
+    let record = installation.status.as_ref()?.record.as_ref()?;
+    record.version.try_into().ok()
+}
+
+/// The credentials that exist already, of those that `plan` wants.
+fn known(
+    plan: &Plan,
+    history: &History,
+    namespace: &str,
+    identity: &str,
+) -> BTreeMap<String, Credential> {
+    let existing = plan.credentials().into_iter().filter_map(|wanted| {
+        let generation = history
+            .credentials
+            .get(&(wanted.parameter.clone(), wanted.generation))?;
+        let credential = Credential {
+            identity: super::credentials::reference(namespace, identity, &wanted.parameter),
+            rotation: wanted.generation,
+            value: generation.value.clone(),
+        };
+        Some((wanted.parameter, credential))
+    });
+    existing.collect()
+}
+
+pub(super) fn reader(shell: &Shell, namespace: &str) -> Reader {
+    Reader {
+        client: shell.client.clone(),
+        namespace: namespace.to_owned(),
+    }
+}
+
+impl Shell {
+    /// The Installation as the API server has it now; what a cache holds may be out of date.
+    async fn read(&self, seen: &Installation) -> Result<Option<Installation>, Failure> {
+        let (namespace, name) = (seen.namespace().unwrap_or_default(), seen.name_any());
+        self.api::<Installation>(&namespace)
+            .get_opt(&name)
+            .await
+            .asked(|| format!("read Installation {name}"))
+    }
+
+    /// Selects everything for `intent` but credentials: what the last version pinned where the spec asks for no other,
+    /// what is current where it does.
+    async fn plan(
+        &self,
+        installation: &Installation,
+        intent: Intent,
+        current: Option<&(Version, AcceptedRecord)>,
+        findings: &mut Findings,
+    ) -> Result<Option<Plan>, Failure> {
+        let namespace = installation.namespace().unwrap_or_default();
+        let reader = reader(self, &namespace);
+        // An explicit update selects everything current again: nothing is pinned for it but addresses and credentials.
+        let pinned = current.filter(|(version, _)| version.intent.update == intent.update);
+        let contracts =
+            match pinned.filter(|(version, _)| version.intent.blueprint == intent.blueprint) {
+                Some((_, accepted)) => accepted.contracts().clone(),
+                None => {
+                    let Some(item) = reader
+                        .acquire_item(&installation.spec.blueprint, findings)
+                        .await?
+                    else {
+                        return Ok(None);
+                    };
+                    let validation = validate_item(&item, &Published::default(), Profile::Document);
+                    findings.absorb(validation.result);
+                    match validation.contracts {
+                        Some(contracts) => contracts,
+                        None => return Ok(None),
+                    }
+                }
+            };
+        support::nodes(&contracts, findings);
+        let held = pinned
+            .map(|(version, _)| version.snapshot.context().parameters)
+            .unwrap_or_default();
+        let parameters = reader
+            .acquire_parameters(
+                &intent.parameters,
+                &contracts,
+                |name, submitted| {
+                    let unchanged = pinned?.0.intent.parameters.get(name) == Some(submitted);
+                    unchanged.then(|| held.get(name).cloned()).flatten()
+                },
+                findings,
+            )
+            .await?;
+        let profile =
+            |slug: &str| pinned.and_then(|(version, _)| version.pins.profiles.get(slug).cloned());
+        let profiles = reader
+            .acquire_profiles(&contracts, profile, findings)
+            .await?;
+        let selections = selection::select(&contracts, &profiles, findings);
+        let before = current
+            .map(|(version, _)| version.snapshot.allocations().clone())
+            .unwrap_or_default();
+        let platform = reader.platform(&self.settings.platform).await?;
+        let allocations = allocation::allocate(
+            &contracts,
+            &intent.installation,
+            &namespace,
+            &platform.cluster_domain,
+            &before,
+            pinned.is_some(),
+        );
+        let context = Context {
+            parameters,
+            allocations,
+            ..Context::default()
+        };
+        Ok(Some(Plan {
+            intent,
+            contracts,
+            context,
+            profiles,
+            selections,
+        }))
+    }
+
+    /// Persists what `plan` needs and resolves to, in the write order, and accepts the record.
+    async fn carry_out(
+        &self,
+        installation: &Installation,
+        plan: Plan,
+        claim: &Claim,
+        history: &mut History,
+        pass: &mut Pass,
+        findings: &mut Findings,
+    ) -> Result<Option<(Version, AcceptedRecord)>, Failure> {
+        let (namespace, identity) = (
+            installation.namespace().unwrap_or_default(),
+            installation.identity(),
+        );
+        let current = pass.current.take();
+        let ensured = self
+            .ensure_credentials(&namespace, identity, &plan.credentials(), history)
+            .await?;
+        if !ensured.created.is_empty() {
+            let note = format!(
+                "generated the credentials of {}",
+                ensured.created.join(", ")
+            );
+            self.event(installation, Reason::CredentialCreated, note)
+                .await;
+        }
+        let contracts = plan.contracts.clone();
+        let Some(version) = plan.resolve(
+            ensured.credentials,
+            claim,
+            history,
+            current.as_ref(),
+            findings,
+        ) else {
+            return Ok(current);
+        };
+        let known = |digest: &_| history.sources.get(digest).is_some();
+        self.persist_sources(&namespace, identity, &contracts, known)
+            .await?;
+        history.remember(&contracts);
+        self.persist_snapshot(&namespace, identity, &version)
+            .await?;
+        self.persist_record(&namespace, identity, &version).await?;
+        let accepted = history.accept(&version)?;
+        self.event(
+            installation,
+            Reason::RecordAccepted,
+            format!("accepted record version {}", version.number),
+        )
+        .await;
+        Ok(Some((version, accepted)))
+    }
+}

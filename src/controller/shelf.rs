@@ -1,0 +1,68 @@
+//! The shelf: everything precious that one identity has, read from the API server itself, never from a cache, because
+//! what is decided on it cannot be taken back.
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::ListParams;
+
+use super::failure::{Asked, Failure};
+use super::precious;
+use super::shell::Shell;
+use crate::api::ResolutionRecord;
+use crate::api::names::{IDENTITY_LABEL, Precious};
+
+/// The precious objects of one identity, unchecked.
+#[derive(Default)]
+pub struct Shelf {
+    /// The claim, if one carries the identity's label.
+    pub claim: Option<Secret>,
+    /// Generations of generated credentials.
+    pub credentials: Vec<Secret>,
+    /// Chunks of accepted documents.
+    pub sources: Vec<Secret>,
+    /// Snapshots.
+    pub snapshots: Vec<Secret>,
+    /// Records.
+    pub records: Vec<ResolutionRecord>,
+}
+
+impl Shelf {
+    /// How many objects hold state: everything but the claim.
+    pub fn state(&self) -> usize {
+        self.credentials.len() + self.sources.len() + self.snapshots.len() + self.records.len()
+    }
+}
+
+impl Shell {
+    /// Reads the shelf of `identity` in `namespace`.
+    ///
+    /// # Errors
+    /// As [`Asked::asked`] says.
+    pub async fn read_shelf(&self, namespace: &str, identity: &str) -> Result<Shelf, Failure> {
+        let labelled = ListParams::default().labels(&format!("{IDENTITY_LABEL}={identity}"));
+        let secrets = self
+            .secrets(namespace)
+            .list(&labelled)
+            .await
+            .asked(|| format!("list Secrets of {identity}"))?;
+        let records = self
+            .api::<ResolutionRecord>(namespace)
+            .list(&labelled)
+            .await
+            .asked(|| format!("list ResolutionRecords of {identity}"))?;
+        let mut shelf = Shelf {
+            records: records.items,
+            ..Shelf::default()
+        };
+        for secret in secrets {
+            match precious::kind(&secret) {
+                Some(Precious::Claim) => shelf.claim = Some(secret),
+                Some(Precious::Credential) => shelf.credentials.push(secret),
+                Some(Precious::Source) => shelf.sources.push(secret),
+                Some(Precious::Snapshot) => shelf.snapshots.push(secret),
+                // A Secret of another type with the identity's label is nobody's precious object.
+                Some(Precious::Record) | None => {}
+            }
+        }
+        Ok(shelf)
+    }
+}

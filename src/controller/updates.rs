@@ -1,0 +1,85 @@
+//! What pinned things have changed outside. Reported, never applied: `spec.update.token` selects them.
+
+use kube::ResourceExt;
+
+use super::failure::Failure;
+use super::history::Version;
+use super::reconcile::reader;
+use super::shell::Shell;
+use crate::acquire::Findings;
+use crate::api::Installation;
+use crate::contract::contracts::Contracts;
+use crate::contract::item::Lookup;
+use crate::resolution::accept::AcceptedRecord;
+
+impl Shell {
+    /// Names every pinned thing that is another now: blueprint content, submitted Secrets, compute profiles. What is
+    /// gone is no update.
+    ///
+    /// # Errors
+    /// When the cluster cannot be asked.
+    pub async fn changed_outside(
+        &self,
+        installation: &Installation,
+        current: Option<&(Version, AcceptedRecord)>,
+    ) -> Result<Vec<String>, Failure> {
+        let Some((version, accepted)) = current else {
+            return Ok(Vec::new());
+        };
+        let reader = reader(self, &installation.namespace().unwrap_or_default());
+        // What cannot be acquired now is of no interest here: the running record needs none of it.
+        let mut ignored = Findings::default();
+        let mut changed = Vec::new();
+        if let Some(config_map) = &installation.spec.blueprint.config_map
+            && let Some(item) = reader
+                .acquire_item(&installation.spec.blueprint, &mut ignored)
+                .await?
+        {
+            let differs = files(accepted.contracts()).any(|(path, bytes)| match item.file(path) {
+                Lookup::File { bytes: found, .. } => **found != *bytes,
+                _ => true,
+            });
+            changed.extend(differs.then(|| format!("blueprint in ConfigMap {}", config_map.name)));
+        }
+        let held = version.snapshot.context().parameters;
+        for (parameter, submitted) in &installation.spec.parameters {
+            let Some(reference) = &submitted.secret_key_ref else {
+                continue;
+            };
+            let found = reader
+                .read_secret(parameter, reference, &mut ignored)
+                .await?;
+            let differs = found.is_some_and(|found| {
+                held.get(parameter)
+                    .is_some_and(|held| held.expose() != found.expose())
+            });
+            changed.extend(
+                differs.then(|| format!("parameter {parameter} in Secret {}", reference.name)),
+            );
+        }
+        for (slug, pinned) in &version.pins.profiles {
+            let found = reader.current_profile(slug).await?;
+            let differs = found.is_some_and(|found| found.version != pinned.version);
+            changed.extend(differs.then(|| format!("ComputeProfile {slug}")));
+        }
+        Ok(changed)
+    }
+}
+
+/// The item's files as they were accepted, by their path inside the item.
+fn files(contracts: &Contracts) -> impl Iterator<Item = (&str, &[u8])> {
+    let components = contracts
+        .blueprint
+        .spec
+        .components
+        .iter()
+        .filter(|(_, node)| node.is_local())
+        .map(|(name, node)| {
+            let path = node
+                .component_ref
+                .strip_prefix("./")
+                .unwrap_or(&node.component_ref);
+            (path, &*contracts.components[name].source)
+        });
+    std::iter::once(("blueprint.yaml", &*contracts.source)).chain(components)
+}

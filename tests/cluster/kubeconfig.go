@@ -1,0 +1,27 @@
+package main
+
+import (
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// writeKubeconfig writes a kubeconfig that holds its certificates itself, so that it can be
+// handed around as one file.
+func writeKubeconfig(path, server string, trusted authority, user keyPair) error {
+	config := clientcmdapi.NewConfig()
+	config.Clusters["local"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: trusted.pem}
+	config.AuthInfos["local"] = &clientcmdapi.AuthInfo{ClientCertificateData: user.certificate, ClientKeyData: user.key}
+	config.Contexts["local"] = &clientcmdapi.Context{Cluster: "local", AuthInfo: "local", Namespace: "default"}
+	config.CurrentContext = "local"
+	return clientcmd.WriteToFile(*config, path)
+}
+
+func clientOf(kubeconfig string) (*kubernetes.Clientset, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = "local-cluster"
+	return kubernetes.NewForConfig(config)
+}

@@ -1,0 +1,33 @@
+//! What integration tests share: a cluster, a namespace each, Installations to apply, operators to run and to kill.
+//!
+//! ```text
+//! let test = TestNamespace::new("first_install").await;
+//! let operator = test.operator().await.start();
+//! test.create(&installation("wiki").inline("acme-wiki", [("blueprint.yaml", BLUEPRINT)]).build()).await;
+//! test.wait_for_condition("wiki", ConditionType::Ready, "True").await;
+//! ```
+
+#![allow(dead_code, unused_imports, reason = "no test binary uses all of it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+pub mod audit;
+pub mod cluster;
+pub mod install;
+pub mod installation;
+pub mod local;
+pub mod namespace;
+pub mod operator;
+pub mod principal;
+pub mod proxy;
+pub mod wait;
+
+pub use cluster::Cluster;
+pub use installation::installation;
+pub use namespace::TestNamespace;
+pub use operator::Operator;
+pub use principal::Principal;
+pub use proxy::{ApiProxy, Moment};
