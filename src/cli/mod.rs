@@ -1,6 +1,11 @@
 //! The command line: a file per verb.
 
 mod conformance;
+mod excerpt;
+mod form;
+mod human;
+mod normalize;
+mod target;
 mod validate;
 
 use std::process::ExitCode;
@@ -24,6 +29,8 @@ const LONG_VERSION: &str = concat!(
 #[derive(Debug, Subcommand)]
 enum Verb {
     Validate(validate::Validate),
+    Form(form::Form),
+    Normalize(normalize::Normalize),
     Conformance(conformance::Conformance),
 }
 
@@ -31,6 +38,8 @@ enum Verb {
 pub fn run() -> ExitCode {
     match Cli::parse().verb {
         Verb::Validate(arguments) => validate::run(&arguments),
+        Verb::Form(arguments) => form::run(&arguments),
+        Verb::Normalize(arguments) => normalize::run(&arguments),
         Verb::Conformance(arguments) => conformance::run(&arguments),
     }
 }
