@@ -54,7 +54,7 @@ if [[ ! -x $directory/local-cluster ]]; then
   fi
 fi
 if [[ ! -x $directory/local-cluster ]]; then
-  say "building the local cluster once, about 5 minutes on 2 cores; later runs take it from $cache"
+  say "building the local cluster once, 5 to 10 minutes on 2 cores; later runs take it from $cache"
   building=$(mktemp -d "$cache/building.XXXXXX")
   heartbeat 9>&- &
   beating=$!
@@ -63,4 +63,7 @@ if [[ ! -x $directory/local-cluster ]]; then
   mv "$building" "$directory"
   say "built the local cluster in $SECONDS s"
 fi
+# Builds that nobody asked for in a week go: each is 200 MB.
+touch "$directory"
+find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +7 -exec rm -rf {} +
 echo "$directory/local-cluster"

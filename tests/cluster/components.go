@@ -35,8 +35,7 @@ func apiServer(args []string) int {
 
 // controllerManager expects the data directory before its flags.
 func controllerManager(args []string) int {
-	// It makes the directories of volumes itself. Without root they lie in the machine's own /tmp.
-	if os.Geteuid() == 0 {
+	if isRoot() {
 		if err := hideMachine(layout{root: args[0]}, "/tmp"); err != nil {
 			return fail(err)
 		}

@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -216,12 +213,15 @@ func (s *supervisor) startControllerManager(ctx context.Context) error {
 		"--use-service-account-credentials",
 		"--service-account-private-key-file", s.layout.pki("service-account.key"),
 		"--root-ca-file", s.layout.pki("ca.crt"),
-		"--enable-hostpath-provisioner",
+		// It makes directories in the machine's /tmp, which only root can hide from it.
+		fmt.Sprintf("--enable-hostpath-provisioner=%t", isRoot()),
 		"--flex-volume-plugin-dir", s.layout.path("volume-plugins"),
 		// A node that a compiler keeps from reporting in time has not failed.
 		"--node-monitor-grace-period", "5m",
 	)
-	s.separateMounts(command)
+	if isRoot() {
+		command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	}
 	return s.startAndAwait(ctx, "kube-controller-manager", command, httpsURL(ports[0])+"/healthz")
 }
 
@@ -289,69 +289,4 @@ func createStorageClass(ctx context.Context, client kubernetes.Interface) error 
 	}
 	_, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
 	return err
-}
-
-// answers returns a check that an address serves 200.
-func answers(client *http.Client, url string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		_, _ = io.Copy(io.Discard, response.Body)
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("%s answers %s", url, response.Status)
-		}
-		return nil
-	}
-}
-
-func httpClient(authorityFile, certificateFile, keyFile string) (*http.Client, error) {
-	trusted, err := os.ReadFile(authorityFile)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(trusted)
-	pair, err := tls.LoadX509KeyPair(certificateFile, keyFile)
-	if err != nil {
-		return nil, err
-	}
-	return &http.Client{
-		Timeout: 5 * time.Second,
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{
-			RootCAs: pool, Certificates: []tls.Certificate{pair},
-		}},
-	}, nil
-}
-
-// freePorts finds ports on loopback that nothing listens on, all different.
-func freePorts(count int) ([]int, error) {
-	var ports []int
-	for range count {
-		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
-		if err != nil {
-			return nil, err
-		}
-		// Held until all are found, so that none is found twice.
-		defer listener.Close()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
-}
-
-func httpsURL(port int) string {
-	return "https://" + net.JoinHostPort(loopback, strconv.Itoa(port))
-}
-
-// separateMounts gives a process mounts of its own; without root it shares those of the machine.
-func (s *supervisor) separateMounts(command *exec.Cmd) {
-	if os.Geteuid() == 0 {
-		command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-	}
 }

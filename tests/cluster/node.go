@@ -42,7 +42,7 @@ func (s *supervisor) tryNode(ctx context.Context) error {
 }
 
 func (s *supervisor) startNode(ctx context.Context) error {
-	if os.Geteuid() != 0 {
+	if !isRoot() {
 		return errors.New("a node needs root")
 	}
 	if _, err := nodeLock.acquire(); err != nil {

@@ -63,6 +63,9 @@ func ownVerb(verb string, args ...string) *exec.Cmd {
 	return command
 }
 
+// isRoot says whether name spaces can be made, which volumes and the node need.
+func isRoot() bool { return os.Geteuid() == 0 }
+
 func (p *process) alive() bool {
 	select {
 	case <-p.exited:
