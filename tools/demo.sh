@@ -149,15 +149,15 @@ pin() {
 }
 
 # One line for each condition and each node.
-changes='{range .status.conditions[*]}condition|{.type}|{.status}|{.reason}|{.message}{"\n"}{end}'
-changes+='{range .status.nodes[*]}node|{.name}|{.state}||{.message}{"\n"}{end}'
+changes='{{range .status.conditions}}condition|{{.type}}|{{.status}}|{{.reason}}|{{.message}}{{"\n"}}{{end}}'
+changes+='{{range .status.nodes}}node|{{.name}}|{{.state}}||{{or .message ""}}{{"\n"}}{{end}}'
 
 # Prints each condition and each node when it changes, until the Installation is ready.
 follow() {
   local -A seen=()
   local begin=$SECONDS quiet=$SECONDS updates watching outcome kind name status reason message
   exec {updates}< <(exec "${kubectl[@]}" get installation "$installation" --namespace "$namespace" --watch \
-    --output jsonpath="$changes" 2>/dev/null)
+    --output go-template="$changes" 2>"$directory/watch.log")
   watching=$!
   while ((SECONDS - begin < patience)); do
     outcome=0
@@ -169,7 +169,7 @@ follow() {
       quiet=$SECONDS
       continue
     fi
-    ((outcome == 0)) || fail "the Installation cannot be watched any more"
+    ((outcome == 0)) || fail "the Installation cannot be watched any more: $(cat "$directory/watch.log")"
     [[ $kind == condition || $kind == node ]] || continue
     [[ ${seen[$kind$name]:-} != "$status|$reason|$message" ]] || continue
     seen[$kind$name]="$status|$reason|$message"
@@ -195,8 +195,8 @@ show() {
   step "Its record"
   kube get resolutionrecords --namespace "$namespace"
   step "Its endpoints"
-  kube get installation "$installation" --namespace "$namespace" --output jsonpath='
-{range .status.endpoints[*]}{.node}/{.endpoint}{"\t"}{.protocol}{"\t"}{.privateAddress}{"\n"}{end}' | sed '/^$/d'
+  kube get installation "$installation" --namespace "$namespace" \
+    --output go-template='{{range .status.endpoints}}{{.node}}/{{.endpoint}}  {{.protocol}}  {{.privateAddress}}{{"\n"}}{{end}}'
   step "Its pods"
   kube get pods --namespace "$namespace" --output custom-columns=NAME:.metadata.name,READY:.status.containerStatuses[0].ready,IMAGE:.spec.containers[0].image
   show_environment

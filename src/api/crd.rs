@@ -3,10 +3,12 @@
 //! The types of this room say what a field is; this file makes their derived schemas what an API server takes without
 //! a warning, and knows how to walk them.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
-use kube::CustomResourceExt as _;
+use kube::{CustomResourceExt as _, Resource as _};
 
 use super::{ComputeProfile, Installation, Platform, ResolutionRecord};
 
@@ -51,6 +53,7 @@ pub fn children(schema: &JSONSchemaProps) -> Vec<(String, &JSONSchemaProps)> {
 }
 
 fn finished(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
+    let is_record = definition.spec.names.kind == ResolutionRecord::kind(&());
     let validations = definition
         .spec
         .versions
@@ -59,7 +62,10 @@ fn finished(mut definition: CustomResourceDefinition) -> CustomResourceDefinitio
     for root in validations.filter_map(|validation| validation.open_api_v3_schema.as_mut()) {
         let spec = root.properties.as_ref().and_then(|all| all.get("spec"));
         root.description = spec.and_then(|spec| spec.description.clone());
-        tidy(root);
+        visit(root, &mut tidy);
+        if is_record {
+            visit(root, &mut bound);
+        }
     }
     definition
 }
@@ -77,15 +83,75 @@ fn tidy(schema: &mut JSONSchemaProps) {
     if schema.x_kubernetes_preserve_unknown_fields.is_none() {
         schema.nullable = None;
     }
-    schema
-        .properties
-        .iter_mut()
-        .flat_map(|all| all.values_mut())
-        .for_each(tidy);
-    if let Some(JSONSchemaPropsOrBool::Schema(values)) = &mut schema.additional_properties {
-        tidy(values);
+}
+
+/// The specification bounds few of a record's texts and none of its maps; an API server has to know what comparing
+/// them costs at most. A record that fits into the API server at all stays within these bounds.
+fn bound(schema: &mut JSONSchemaProps) {
+    if schema.type_.as_deref() == Some("string") {
+        schema.max_length.get_or_insert(512);
     }
-    if let Some(JSONSchemaPropsOrArray::Schema(entries)) = &mut schema.items {
-        tidy(entries);
+    if schema.additional_properties.is_some() {
+        schema.max_properties.get_or_insert(1024);
+    }
+}
+
+/// Changes `schema` and every schema inside it.
+fn visit(schema: &mut JSONSchemaProps, change: &mut impl FnMut(&mut JSONSchemaProps)) {
+    change(schema);
+    let properties = schema.properties.iter_mut().flat_map(BTreeMap::values_mut);
+    let values = match &mut schema.additional_properties {
+        Some(JSONSchemaPropsOrBool::Schema(values)) => Some(&mut **values),
+        _ => None,
+    };
+    let entries = match &mut schema.items {
+        Some(JSONSchemaPropsOrArray::Schema(entries)) => Some(&mut **entries),
+        _ => None,
+    };
+    for inside in properties.chain(values).chain(entries) {
+        visit(inside, change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_user_writes_is_bounded() {
+        let mut unbounded = Vec::new();
+        for definition in all() {
+            let kind = &definition.spec.names.kind;
+            let spec = &schema(&definition).properties.as_ref().expect("fields")["spec"];
+            find_unbounded(&format!("{kind}.spec"), spec, &mut unbounded);
+        }
+        assert!(unbounded.is_empty(), "without a bound: {unbounded:#?}");
+    }
+
+    /// Keys of maps need a rule, for there is no keyword that bounds them. Records are the operator's own.
+    fn find_unbounded(path: &str, schema: &JSONSchemaProps, unbounded: &mut Vec<String>) {
+        let kind = schema.type_.as_deref();
+        let text = kind == Some("string") && schema.enum_.is_none();
+        if (text || schema.x_kubernetes_int_or_string == Some(true)) && schema.max_length.is_none()
+        {
+            unbounded.push(format!("{path}: maxLength"));
+        }
+        if kind == Some("array") && schema.max_items.is_none() {
+            unbounded.push(format!("{path}: maxItems"));
+        }
+        if schema.additional_properties.is_some() {
+            let rules = schema.x_kubernetes_validations.iter().flatten();
+            if !path.starts_with("ResolutionRecord")
+                && !rules.clone().any(|rule| rule.rule.starts_with("self.all("))
+            {
+                unbounded.push(format!("{path}: a rule on its keys"));
+            }
+            if schema.max_properties.is_none() {
+                unbounded.push(format!("{path}: maxProperties"));
+            }
+        }
+        for (step, child) in children(schema) {
+            find_unbounded(&format!("{path}{step}"), child, unbounded);
+        }
     }
 }

@@ -31,49 +31,36 @@ fn kind(definition: &CustomResourceDefinition) -> String {
         .map(|name| format!("`{name}`"))
         .collect();
     section += &format!("{}: {}.\n", definition.spec.scope, spellings.join(", "));
+    let mut broken = String::new();
+    rules(schema, "", &mut broken);
+    if !broken.is_empty() {
+        section += &format!("\nThe API server also refuses what breaks one of these:\n\n{broken}");
+    }
     for part in ["spec", "status"] {
-        let Some(inside) = schema.properties.as_ref().and_then(|all| all.get(part)) else {
-            continue;
-        };
-        section += &rules(inside, schema.x_kubernetes_validations.as_deref(), part);
-        section += &format!("\n| `{part}` | Type | Bounds | |\n|---|---|---|---|\n");
-        fields(inside, "", &mut section);
+        if let Some(inside) = schema.properties.as_ref().and_then(|all| all.get(part)) {
+            section += &format!("\n| `{part}` | Type | Bounds | |\n|---|---|---|---|\n");
+            fields(inside, "", &mut section);
+        }
     }
     section
 }
 
-/// What the API server refuses beside the bounds of single fields: rules of the whole, then of its parts.
-fn rules(
-    part: &JSONSchemaProps,
-    root: Option<
-        &[k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::ValidationRule],
-    >,
-    name: &str,
-) -> String {
-    let mut messages: Vec<&str> = Vec::new();
-    if name == "spec" {
-        messages.extend(
-            root.into_iter()
-                .flatten()
-                .filter_map(|rule| rule.message.as_deref()),
+/// What the API server refuses beside the bounds of single fields, and where.
+fn rules(schema: &JSONSchemaProps, path: &str, list: &mut String) {
+    for rule in schema.x_kubernetes_validations.iter().flatten() {
+        let place = path.trim_start_matches('.');
+        let place = if place.is_empty() {
+            String::new()
+        } else {
+            format!("`{place}`: ")
+        };
+        *list += &format!(
+            "- {place}{}\n",
+            rule.message.as_deref().unwrap_or(&rule.rule)
         );
-        collect_rules(part, &mut messages);
     }
-    if messages.is_empty() {
-        return String::new();
-    }
-    let list: String = messages
-        .iter()
-        .map(|message| format!("- {message}\n"))
-        .collect();
-    format!("\nThe API server refuses what breaks these:\n{list}")
-}
-
-fn collect_rules<'a>(schema: &'a JSONSchemaProps, messages: &mut Vec<&'a str>) {
-    let own = schema.x_kubernetes_validations.iter().flatten();
-    messages.extend(own.filter_map(|rule| rule.message.as_deref()));
-    for (_, child) in crd::children(schema) {
-        collect_rules(child, messages);
+    for (step, child) in crd::children(schema) {
+        rules(child, &format!("{path}{step}"), list);
     }
 }
 

@@ -3,6 +3,9 @@
 pub mod conformance;
 pub mod controller;
 pub mod crds;
+mod offline;
+pub mod render;
+pub mod resolve;
 pub mod validate;
 
 use std::process::ExitCode;
@@ -20,6 +23,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Validate(validate::Validate),
+    Resolve(resolve::Resolve),
+    Render(render::Render),
     Conformance(conformance::Conformance),
     /// Run the operator.
     Controller(controller::Controller),
@@ -32,6 +37,8 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         match self.verb {
             Verb::Validate(args) => validate::run(&args),
+            Verb::Resolve(args) => args.run(),
+            Verb::Render(args) => args.run(),
             Verb::Conformance(args) => conformance::run(&args),
             Verb::Controller(args) => outcome(args.run()),
             Verb::Crds(args) => outcome(args.run()),

@@ -6,9 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::behavior::{Behavior, Observation, Subject};
 use super::corpus::Suite;
-use crate::contract::Published;
 use crate::contract::item::BLUEPRINT;
-use crate::contract::{Item, validate_item};
+use crate::contract::{Item, Published, validate_item};
 use crate::document::diagnostic::{Code, Diagnostic, Phase, Stage};
 use crate::document::digest::Digest;
 use crate::document::pointer::Pointer;
@@ -230,7 +229,15 @@ fn sources(case: &Behavior, record: &Record, blueprint: Arc<[u8]>) -> Option<Sou
         .map(|(path, bytes)| (path, Arc::clone(bytes)))
         .chain([(BLUEPRINT, blueprint)]);
     let item = Item::from_files(tree.name(), files);
-    let published = Published::from_context(&case.context);
+    // Published contracts stand in the context, be it the resolution's or the record's.
+    let record_context = case
+        .input
+        .iter()
+        .filter_map(|input| input.get("recordContext"));
+    let supplied = record_context
+        .chain([&case.context])
+        .find(|context| context.get("contracts").is_some());
+    let published = supplied.map(Published::from_context).unwrap_or_default();
     let contracts = validate_item(&item, &published, Profile::Document).contracts?;
     let stands_where_recorded = contracts.components.iter().all(|(node, contract)| {
         let recorded = record.components.get(node);

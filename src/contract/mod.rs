@@ -13,6 +13,7 @@ mod findings;
 pub mod item;
 pub mod normalize;
 pub mod published;
+pub mod rules;
 mod structure;
 pub mod validate;
 

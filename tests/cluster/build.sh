@@ -55,7 +55,7 @@ if [[ ! -x $directory/local-cluster ]]; then
 fi
 if [[ ! -x $directory/local-cluster ]]; then
   say "building the local cluster once, 5 to 10 minutes on 2 cores; later runs take it from $cache"
-  building=$(mktemp -d "$cache/building.XXXXXX")
+  building=$(mktemp -d --tmpdir="$cache")
   heartbeat 9>&- &
   beating=$!
   trap 'kill "$beating" 2>/dev/null || true; rm -rf "$building"' EXIT

@@ -65,12 +65,15 @@ pub enum CpuDedication {
 pub struct VolumeAllocation {
     /// Size in GiB, at or above the component's minimum.
     #[serde(rename = "sizeGiB")]
+    #[schemars(range(min = 1))]
     pub size_gib: u64,
     /// A storage class term.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64), regex(pattern = "^[a-z0-9][a-z0-9_-]*$"))]
     pub storage_class: Option<String>,
     /// A floor on provisioned IOPS.
     #[serde(rename = "minIOPS", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub min_iops: Option<u64>,
 }
 

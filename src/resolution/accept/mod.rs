@@ -8,6 +8,8 @@ mod reconcile;
 mod shape;
 mod specifications;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

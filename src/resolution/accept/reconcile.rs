@@ -198,3 +198,136 @@ fn same_names<T: Ord + Display>(
         ));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::resolution::accept::testing::{COMMIT, each_refuses, given};
+
+    #[test]
+    fn every_node_is_recorded_as_authored() {
+        let web = given().get("/record/components/web").clone();
+        let image = format!("sha256:{}", "b".repeat(64));
+        each_refuses(&[
+            ("/record/components/extra", web, "`extra` among its nodes"),
+            (
+                "/record/components/web/revision",
+                json!(2),
+                "about its revision",
+            ),
+            (
+                "/record/components/web/source",
+                json!("GIT"),
+                "about the kind of its source",
+            ),
+            (
+                "/record/components/web/compute/identity",
+                json!("general.standard.large"),
+                "about its compute profile",
+            ),
+            (
+                "/record/components/web/volumes/data/sizeGiB",
+                json!(11),
+                "about its volumes",
+            ),
+            (
+                "/record/components/web/exposure",
+                json!({}),
+                "about its exposure",
+            ),
+            (
+                "/record/components/web/imageDigest",
+                json!(image),
+                "about its image digest",
+            ),
+            (
+                "/record/components/builder/gitCommit",
+                json!(COMMIT.replace('0', "1")),
+                "about its Git commit",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn record_and_snapshot_name_exactly_what_the_blueprint_asks_for() {
+        let given = given();
+        let variable = given.get("/record/variables/cloud.region").clone();
+        let pinned = given.get("/snapshot/variables/cloud.region").clone();
+        let credential = given.get("/snapshot/credentials/key").clone();
+        each_refuses(&[
+            (
+                "/record/installationSnapshot/version",
+                json!("2"),
+                "another snapshot",
+            ),
+            (
+                "/record/installationSnapshot/identity",
+                json!("t"),
+                "another snapshot",
+            ),
+            (
+                "/record/variables",
+                json!({}),
+                "lacks `cloud.region` among its variables",
+            ),
+            (
+                "/record/variables/other",
+                variable,
+                "`other` among its variables",
+            ),
+            (
+                "/record/variables/cloud.region/identity",
+                json!("w"),
+                "different variables",
+            ),
+            (
+                "/record/variables/cloud.region/version",
+                json!("8"),
+                "different variables",
+            ),
+            (
+                "/record/credentials",
+                json!({}),
+                "lacks `key` among its credentials",
+            ),
+            (
+                "/record/credentials/title",
+                json!({"identity": "c", "rotation": 0}),
+                "`title` among its credentials",
+            ),
+            (
+                "/record/credentials/key/identity",
+                json!("d"),
+                "different credentials",
+            ),
+            (
+                "/record/credentials/key/rotation",
+                json!(3),
+                "different credentials",
+            ),
+            ("/snapshot/variables/other", pinned, "different variables"),
+            (
+                "/snapshot/credentials/title",
+                credential,
+                "different credentials",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn every_endpoint_has_a_named_allocation() {
+        for (pointer, value) in [
+            ("/snapshot/allocations/web", json!(null)),
+            ("/snapshot/allocations/web/web", json!(null)),
+            ("/snapshot/allocations/web/web/identity", json!("")),
+            ("/snapshot/allocations/web/web/version", json!(null)),
+        ] {
+            each_refuses(&[(
+                pointer,
+                value,
+                "no allocation of endpoint `web` of node `web`",
+            )]);
+        }
+    }
+}

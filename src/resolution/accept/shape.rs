@@ -97,3 +97,106 @@ fn is_lower_hex(text: &str) -> bool {
     text.bytes()
         .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::resolution::accept::testing::{COMMIT, each_refuses};
+
+    #[test]
+    fn a_record_of_the_wrong_shape_is_refused() {
+        let digest = |digit: &str| json!(format!("sha256:{}", digit.repeat(64)));
+        let compute = json!({"identity": "general.standard.small", "version": "3"});
+        each_refuses(&[
+            ("/record/version", json!(2), "of version 2"),
+            ("/record/components", json!({}), "no components"),
+            (
+                "/record/components/web/identity",
+                json!(""),
+                "lacks an identity",
+            ),
+            (
+                "/record/components/web/revision",
+                json!(0),
+                "revision from 1",
+            ),
+            (
+                "/record/components/web/imageDigest",
+                json!(null),
+                "needs an image digest",
+            ),
+            (
+                "/record/components/store/imageDigest",
+                digest("a"),
+                "needs an image digest",
+            ),
+            (
+                "/record/components/builder/imageDigest",
+                json!("sha256:ab"),
+                "64 hexadecimal",
+            ),
+            (
+                "/record/components/builder/imageDigest",
+                digest("B"),
+                "64 hexadecimal",
+            ),
+            (
+                "/record/components/builder/imageDigest",
+                json!("b".repeat(71)),
+                "64 hexadecimal",
+            ),
+            (
+                "/record/components/builder/gitCommit",
+                json!(null),
+                "needs a Git commit",
+            ),
+            (
+                "/record/components/builder/gitCommit",
+                json!(COMMIT[..8]),
+                "full object id",
+            ),
+            (
+                "/record/components/web/gitCommit",
+                json!(COMMIT),
+                "needs a Git commit",
+            ),
+            (
+                "/record/components/web/compute",
+                json!(null),
+                "needs compute",
+            ),
+            (
+                "/record/components/web/compute/version",
+                json!(""),
+                "compute without",
+            ),
+            ("/record/components/store/compute", compute, "needs compute"),
+            (
+                "/record/components/store/exposure",
+                json!({"web": "PUBLIC"}),
+                "although nothing runs",
+            ),
+            (
+                "/record/components/store/volumes",
+                json!({"data": {"sizeGiB": 1}}),
+                "although nothing runs",
+            ),
+            (
+                "/record/variables/cloud.region/version",
+                json!(""),
+                "of variable `cloud.region` lacks",
+            ),
+            (
+                "/record/credentials/key/identity",
+                json!(""),
+                "of credential `key` lacks",
+            ),
+            (
+                "/record/installationSnapshot/identity",
+                json!(""),
+                "snapshot lacks",
+            ),
+        ]);
+    }
+}

@@ -61,3 +61,51 @@ fn line(edition: &str) -> Option<&str> {
         |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     (numbers.len() == 3 && numbers.iter().all(is_number)).then(|| numbers[0])
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::resolution::accept::testing::each_refuses;
+
+    #[test]
+    fn editions_and_manifests_have_to_agree_exactly() {
+        each_refuses(&[
+            ("/record/specifications/listing", json!("1.0.0"), "listing"),
+            ("/record/specifications/core", json!("1.0"), "core edition"),
+            (
+                "/record/specifications/core",
+                json!("1.0.x"),
+                "core edition",
+            ),
+            ("/record/specifications/core", json!("1.0."), "core edition"),
+            (
+                "/record/specifications/blueprint",
+                json!("2.0.0"),
+                "blueprint edition",
+            ),
+            (
+                "/record/specifications/core",
+                json!("1.0.1"),
+                "manifest of component",
+            ),
+            ("/dependencies/core", json!(null), "manifest of core"),
+            (
+                "/dependencies/core/listing",
+                json!("1.0.0"),
+                "manifest of core",
+            ),
+            (
+                "/dependencies/blueprint/core",
+                json!(null),
+                "manifest of blueprint",
+            ),
+            (
+                "/dependencies/blueprint/component",
+                json!("1.0.1"),
+                "manifest of blueprint",
+            ),
+            ("/dependencies/listing", json!({}), "manifest is of listing"),
+        ]);
+    }
+}

@@ -1,0 +1,208 @@
+//! What `resolve` and `render` share: an item, a context file and submitted values, taken through the same steps as on a
+//! cluster, without one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::acquire::{Document, Findings, allocation, directory, selection, support};
+use crate::api::platform::PlatformSpec;
+use crate::api::profile::ProfileVersion;
+use crate::contract::contracts::Contracts;
+use crate::contract::{Published, validate_item};
+use crate::document::pointer::Pointer;
+use crate::document::result::Profile;
+use crate::resolution::context::Context;
+use crate::resolution::record::Selection;
+use crate::resolution::secret::Held;
+
+/// An item and what it is installed with.
+#[derive(Debug, Args)]
+pub struct Offline {
+    /// The item directory.
+    item: PathBuf,
+    /// A JSON file with what an installation takes from outside: any of `parameters`, `variables`, `credentials`,
+    /// `allocations`, `connections`, `contracts`, and `computeProfiles` (slug → version and resources). See
+    /// docs/reference/context.md.
+    #[arg(long, value_name = "FILE")]
+    context: Option<PathBuf>,
+    /// Submit a value: JSON where it is JSON, else the text itself. Replaces the context file's.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// Submit the text of a file, as a secret.
+    #[arg(long, value_name = "NAME=FILE", value_parser = assignment)]
+    set_file: Vec<(String, String)>,
+    /// The name of the Installation; the item's slug when left out.
+    #[arg(long)]
+    name: Option<String>,
+    /// The namespace of the Installation.
+    #[arg(long, default_value = "default")]
+    namespace: String,
+}
+
+/// Everything selected for an item, as far as it is known.
+pub struct Selected {
+    /// The blueprint and its components.
+    pub contracts: Arc<Contracts>,
+    /// What the installation takes from outside.
+    pub context: Context,
+    /// The version of each compute profile.
+    pub profiles: BTreeMap<String, ProfileVersion>,
+    /// What is pinned of each running node.
+    pub selections: BTreeMap<String, Selection>,
+}
+
+impl Offline {
+    /// The name of the Installation.
+    pub fn name<'a>(&'a self, contracts: &'a Contracts) -> &'a str {
+        self.name
+            .as_deref()
+            .unwrap_or(&contracts.blueprint.metadata.slug)
+    }
+
+    /// The namespace of the Installation.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Selects everything that can be selected offline; what stands in the way is in the findings.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is malformed.
+    pub fn select(&self) -> anyhow::Result<(Option<Selected>, Findings)> {
+        let mut findings = Findings::default();
+        let item = directory::read(&self.item)
+            .with_context(|| format!("cannot read {}", self.item.display()))?;
+        let (mut context, profiles, published) = self.read_context()?;
+        let validation = validate_item(&item, &published, Profile::Document);
+        findings.absorb(validation.result);
+        let Some(contracts) = validation.contracts else {
+            return Ok((None, findings));
+        };
+        support::nodes(&contracts, &mut findings);
+        let profiles = named_profiles(&contracts, profiles, &mut findings);
+        let selections = selection::select(&contracts, &profiles, &mut findings);
+        let allocated = allocation::allocate(
+            &contracts,
+            self.name(&contracts),
+            &self.namespace,
+            &PlatformSpec::default().cluster_domain,
+            &allocation::Allocations::new(),
+            false,
+        );
+        for (node, endpoints) in allocated {
+            let given = context.allocations.entry(node).or_default();
+            for (endpoint, evidence) in endpoints {
+                given.entry(endpoint).or_insert(evidence);
+            }
+        }
+        Ok((
+            Some(Selected {
+                contracts,
+                context,
+                profiles,
+                selections,
+            }),
+            findings,
+        ))
+    }
+
+    /// The context file, the compute profiles in it and the published contracts in it.
+    fn read_context(
+        &self,
+    ) -> anyhow::Result<(Context, BTreeMap<String, ProfileVersion>, Published)> {
+        let mut members: Map<String, Value> = match &self.context {
+            Some(path) => {
+                serde_json::from_slice(&read(path)?).map_err(|error| malformed(path, &error))?
+            }
+            None => Map::new(),
+        };
+        let profiles = members
+            .remove("computeProfiles")
+            .unwrap_or_else(|| Value::Object(Map::new()));
+        let profiles: BTreeMap<String, Profiled> = serde_json::from_value(profiles)
+            .context("computeProfiles is malformed: give a version and resources for each slug")?;
+        let published = Published::from_context(&Value::Object(members.clone()));
+        members.remove("contracts");
+        let mut context = Context::parse(Value::Object(members).to_string().as_bytes()).context(
+            "the context file has a member of the wrong shape: see docs/reference/context.md",
+        )?;
+        for (name, text) in &self.set {
+            let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()));
+            context.parameters.insert(name.clone(), Held::plain(value));
+        }
+        for (name, path) in &self.set_file {
+            let bytes = read(Path::new(path))?;
+            let Ok(text) = String::from_utf8(bytes) else {
+                bail!("{path} is not UTF-8 text")
+            };
+            context
+                .parameters
+                .insert(name.clone(), Held::sensitive(text));
+        }
+        let profiles = profiles
+            .into_iter()
+            .map(|(slug, Profiled(version))| (slug, version));
+        Ok((context, profiles.collect(), published))
+    }
+}
+
+/// A profile version in a context file.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Profiled(ProfileVersion);
+
+/// The given versions of the profiles that nodes name; one that is not given is missing.
+fn named_profiles(
+    contracts: &Contracts,
+    mut given: BTreeMap<String, ProfileVersion>,
+    findings: &mut Findings,
+) -> BTreeMap<String, ProfileVersion> {
+    let mut named = BTreeMap::new();
+    for (node, authored) in &contracts.blueprint.spec.components {
+        let Some(slug) = authored.compute.as_ref().map(|compute| &compute.profile) else {
+            continue;
+        };
+        if named.contains_key(slug) {
+            continue;
+        }
+        match given.remove(slug) {
+            Some(version) => {
+                named.insert(slug.clone(), version);
+            }
+            None => findings.wait(
+                Document::Blueprint,
+                "BP-NODE-003",
+                Pointer::of(["spec", "components", node, "compute", "profile"]),
+                format!("computeProfile:{slug}"),
+                format!("give a version of {slug} under computeProfiles in the context file"),
+            ),
+        }
+    }
+    named
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Says where, never what: a context file may hold secrets.
+fn malformed(path: &Path, error: &serde_json::Error) -> anyhow::Error {
+    anyhow::anyhow!(
+        "{} is not a JSON object: line {}, column {}",
+        path.display(),
+        error.line(),
+        error.column()
+    )
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
