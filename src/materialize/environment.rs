@@ -128,3 +128,59 @@ pub(super) fn variables(
 pub(super) fn verbatim(text: &str) -> String {
     text.replace('$', "$$")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dollar_sign_arrives_as_it_was_written() {
+        for (written, rendered) in [
+            ("plain", "plain"),
+            ("$(HOME)", "$$(HOME)"),
+            ("$$", "$$$$"),
+            ("a $HOME b", "a $$HOME b"),
+        ] {
+            assert_eq!(verbatim(written), rendered, "{written}");
+        }
+    }
+
+    #[test]
+    fn constants_stand_inline_and_everything_else_is_a_reference() {
+        let secret = EnvironmentSecret {
+            object: SecretObject {
+                metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta {
+                    name: Some("wiki-web-env-1".into()),
+                    ..Default::default()
+                },
+                data: Some([("TOKEN".to_owned(), ByteString(b"hunter2".to_vec()))].into()),
+                ..SecretObject::default()
+            },
+        };
+        let variables = variables(
+            &[("MODE".to_owned(), "fast".to_owned())].into(),
+            Some(&secret),
+        );
+        let shown: Vec<String> = variables
+            .iter()
+            .map(|variable| match (&variable.value, &variable.value_from) {
+                (Some(value), None) => format!("{}={value}", variable.name),
+                (None, Some(source)) => {
+                    let selector = source
+                        .secret_key_ref
+                        .as_ref()
+                        .expect("a reference to a Secret");
+                    format!("{}<-{}/{}", variable.name, selector.name, selector.key)
+                }
+                _ => panic!("neither a value nor a reference"),
+            })
+            .collect();
+        assert_eq!(shown, ["MODE=fast", "TOKEN<-wiki-web-env-1/TOKEN"]);
+        assert_eq!(format!("{secret:?}"), "EnvironmentSecret(wiki-web-env-1)");
+        assert_eq!(
+            secret.redacted().string_data.expect("keys")["TOKEN"],
+            "[redacted]"
+        );
+        assert_eq!(secret.redacted().data, None);
+    }
+}

@@ -186,3 +186,58 @@ fn pod_probe(probe: &Probe, endpoints: &BTreeMap<String, Endpoint>, stage: Stage
 fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
     (!list.is_empty()).then_some(list)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoints(protocol: &str) -> BTreeMap<String, Endpoint> {
+        serde_json::from_value(
+            serde_json::json!({"web": {"targetPort": 8443, "protocol": protocol}}),
+        )
+        .expect("an endpoint")
+    }
+
+    #[test]
+    fn a_probe_has_the_contracts_numbers_and_not_kubernetes_defaults() {
+        let authored =
+            serde_json::json!({"http": {"endpoint": "web", "path": "/up"}, "successThreshold": 2});
+        let probe: Probe = serde_json::from_value(authored).expect("a probe");
+        for (stage, successes) in [
+            (Stage::Startup, 1),
+            (Stage::Readiness, 2),
+            (Stage::Liveness, 1),
+        ] {
+            let rendered = pod_probe(&probe, &endpoints("HTTPS"), stage);
+            let numbers = [
+                rendered.initial_delay_seconds,
+                rendered.period_seconds,
+                rendered.timeout_seconds,
+                rendered.success_threshold,
+                rendered.failure_threshold,
+            ];
+            assert_eq!(numbers, [10, 10, 5, successes, 3].map(Some));
+            let request = rendered.http_get.expect("an HTTP probe");
+            assert_eq!(request.scheme.as_deref(), Some("HTTPS"));
+            assert_eq!(request.port, IntOrString::Int(8443));
+        }
+    }
+
+    #[test]
+    fn endpoints_that_share_a_port_share_a_container_port() {
+        let shared = serde_json::json!({
+            "web": {"targetPort": 80, "protocol": "HTTP"},
+            "live": {"targetPort": 80, "protocol": "WS"},
+            "dns": {"targetPort": 80, "protocol": "UDP"},
+        });
+        let ports = container_ports(&serde_json::from_value(shared).expect("endpoints"));
+        let shown: Vec<_> = ports
+            .into_iter()
+            .map(|port| (port.container_port, port.protocol))
+            .collect();
+        assert_eq!(
+            shown,
+            [(80, Some("TCP".to_owned())), (80, Some("UDP".to_owned()))]
+        );
+    }
+}

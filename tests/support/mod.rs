@@ -23,6 +23,7 @@ pub mod namespace;
 pub mod operator;
 pub mod principal;
 pub mod proxy;
+pub mod refusal;
 pub mod wait;
 
 pub use cluster::Cluster;
