@@ -1,5 +1,11 @@
 //! What the API server itself refuses, by schema and CEL, and what it fills in.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what the pure rooms do without"
+)]
+
 mod support;
 
 use installation_operator::api::{

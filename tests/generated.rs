@@ -1,5 +1,11 @@
 //! Generated files are what the program generates, and what is kept by hand agrees with the names in the code.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what the pure rooms do without"
+)]
+
 use std::path::Path;
 
 use installation_operator::api::names::{FIELD_MANAGER, IDENTITY_LABEL, Precious};

@@ -1,6 +1,12 @@
 //! Who may create and change what outlives an Installation, and who may write Installations: policy and roles, tried by
 //! principals that have those roles and no others.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what the pure rooms do without"
+)]
+
 mod support;
 
 use installation_operator::api::names::{IDENTITY_LABEL, Precious};

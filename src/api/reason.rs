@@ -80,7 +80,10 @@ pub fn page() -> String {
         .to_owned();
     for reason in Reason::iter() {
         let mark = if reason.is_trouble() { " !" } else { "" };
-        let text = reason.get_documentation().unwrap_or_default();
+        let text = reason
+            .get_documentation()
+            .unwrap_or_default()
+            .replace('\n', " ");
         page += &format!("| `{reason}`{mark} | {text} |\n");
     }
     page
