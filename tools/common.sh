@@ -2,7 +2,7 @@
 # What the scripts of ./dev share. Sourced, from the top of the clone, under `set -euo pipefail`.
 
 # shellcheck disable=SC2034 # those who source this use them
-target=${CARGO_TARGET_DIR:-$PWD/target}
+target=${CARGO_TARGET_DIR:-target}
 # shellcheck disable=SC2034
 operator=$target/debug/installation-operator
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/installation-operator

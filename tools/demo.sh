@@ -154,7 +154,7 @@ changes+='{{range .status.nodes}}node|{{.name}}|{{.state}}||{{or .message ""}}{{
 
 # Prints each condition and each node when it changes, until the Installation is ready.
 follow() {
-  local -A seen=()
+  local -A seen=() told=()
   local begin=$SECONDS quiet=$SECONDS updates watching outcome kind name status reason message
   exec {updates}< <(exec "${kubectl[@]}" get installation "$installation" --namespace "$namespace" --watch \
     --output go-template="$changes" 2>"$directory/watch.log")
@@ -174,7 +174,10 @@ follow() {
     [[ ${seen[$kind$name]:-} != "$status|$reason|$message" ]] || continue
     seen[$kind$name]="$status|$reason|$message"
     quiet=$SECONDS
-    printf '%4d s  %-9s %-15s %-12s %-14s %s\n' $((SECONDS - begin)) "$kind" "$name" "$status" "$reason" "$message"
+    # Conditions repeat each other's messages: each is told once.
+    printf '%4d s  %-9s %-15s %-11s %-13s %s\n' $((SECONDS - begin)) "$kind" "$name" "$status" "$reason" \
+      "${told[_$message]-$message}"
+    told[_$message]=
     case $kind/$name/$status in
       condition/Stalled/True) fail "the Installation is stalled" ;;
       condition/Ready/True)
@@ -264,7 +267,7 @@ clean_up() {
   if [[ -n $cluster_started ]]; then
     stop_cluster_if_started
   elif [[ -n $cluster && -n $directory ]]; then
-    say "cluster $cluster ran before and still does: ./dev cluster down stops it"
+    say "cluster $cluster ran before and still does"
   fi
   exit "$code"
 }
@@ -292,7 +295,9 @@ tell_what_failed() {
 }
 
 tell_how_to_look_around() {
-  local ask="./dev cluster kubectl"
+  local ours="./dev cluster"
+  [[ $cluster == default ]] || ours="CLUSTER=$cluster $ours"
+  local ask="$ours kubectl"
   [[ -n $cluster ]] || ask=kubectl
   cat <<TEXT
 
@@ -303,7 +308,7 @@ tell_how_to_look_around() {
   tail -f $directory/operator.log
 TEXT
   if [[ -n $cluster ]]; then
-    echo "  ./dev cluster down        # stops the operator and the cluster"
+    echo "  $ours down        # stops the operator and the cluster"
   else
     echo "  kill $(cat "$directory/operator.pid")        # stops the operator"
   fi
