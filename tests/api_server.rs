@@ -75,7 +75,7 @@ async fn a_new_installation_is_not_taken_for_a_ready_one() {
         json!({"observedGeneration": -1})
     );
     assert_eq!(
-        serde_json::to_value(&created.spec.deletion_policy).unwrap(),
+        serde_json::to_value(created.spec.deletion_policy).unwrap(),
         json!("Retain")
     );
     assert_eq!(
