@@ -70,12 +70,12 @@ begin_heartbeat() {
     done
   ) &
   beating=$!
+  disown
 }
 
 end_heartbeat() {
   [[ -n $beating ]] || return 0
   kill "$beating" 2>/dev/null || true
-  wait "$beating" 2>/dev/null || true
   beating=
 }
 
