@@ -294,7 +294,10 @@ impl Shell {
         installation: &Installation,
         plan: Plan,
         claim: &Claim,
+        let asked = intent.parameters.keys();
+        let withheld = asked.filter(|name| !parameters.contains_key(*name));
         history: &mut History,
+            withheld: withheld.cloned().collect(),
         pass: &mut Pass,
         findings: &mut Findings,
     ) -> Result<Option<(Version, AcceptedRecord)>, Failure> {
