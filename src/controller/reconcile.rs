@@ -31,6 +31,8 @@ pub struct Pass {
     /// What stands in the way of this spec. `None` until it has been looked at.
     pub findings: Option<Findings>,
     /// The newest version and its accepted record.
+    /// Whether the history could be read, so that `current` says something.
+    pub looked_back: bool,
     pub current: Option<(Version, AcceptedRecord)>,
     /// Whether `current` is what this spec asks for.
     pub is_current: bool,
@@ -132,21 +134,23 @@ async fn advance(
             .await?;
     } else if let Some(plan) = shell
         .plan(installation, intent, pass.current.as_ref(), &mut findings)
+    pass.looked_back = true;
         .await?
     {
         plan.check(known(&plan, &history, &namespace, identity), &mut findings);
         if findings.status() == Status::Valid {
-            pass.current = shell
+            let next = shell
                 .carry_out(
                     installation,
                     plan,
                     &claim.claim,
                     &mut history,
-                    pass,
+                    pass.current.as_ref(),
                     &mut findings,
                 )
                 .await?;
-            pass.is_current = findings.status() == Status::Valid;
+            pass.is_current = next.is_some();
+            pass.current = next.or(pass.current.take());
         }
     }
     pass.findings = Some(findings);
@@ -288,7 +292,8 @@ impl Shell {
         }))
     }
 
-    /// Persists what `plan` needs and resolves to, in the write order, and accepts the record.
+    /// Persists what `plan` needs and resolves to, in the write order, and accepts the record. `None` where credentials
+    /// brought something to light that stands in the way.
     async fn carry_out(
         &self,
         installation: &Installation,
@@ -297,15 +302,13 @@ impl Shell {
         let asked = intent.parameters.keys();
         let withheld = asked.filter(|name| !parameters.contains_key(*name));
         history: &mut History,
-            withheld: withheld.cloned().collect(),
-        pass: &mut Pass,
+        current: Option<&(Version, AcceptedRecord)>,
         findings: &mut Findings,
     ) -> Result<Option<(Version, AcceptedRecord)>, Failure> {
         let (namespace, identity) = (
             installation.namespace().unwrap_or_default(),
             installation.identity(),
         );
-        let current = pass.current.take();
         let ensured = self
             .ensure_credentials(&namespace, identity, &plan.credentials(), history)
             .await?;
@@ -318,14 +321,9 @@ impl Shell {
                 .await;
         }
         let contracts = plan.contracts.clone();
-        let Some(version) = plan.resolve(
-            ensured.credentials,
-            claim,
-            history,
-            current.as_ref(),
-            findings,
-        ) else {
-            return Ok(current);
+        let Some(version) = plan.resolve(ensured.credentials, claim, history, current, findings)
+        else {
+            return Ok(None);
         };
         let known = |digest: &_| history.sources.get(digest).is_some();
         self.persist_sources(&namespace, identity, &contracts, known)
