@@ -118,6 +118,14 @@ impl History {
         self.latest().map_or(1, |version| version.number + 1)
     }
 
+    /// Whether a snapshot names the generation `at` of a credential, that is, whether it may be in use.
+    pub fn names(&self, (parameter, generation): &(String, u64)) -> bool {
+        self.versions.iter().any(|version| {
+            let named = version.snapshot.credentials().get(parameter);
+            named.is_some_and(|reference| reference.rotation == *generation)
+        })
+    }
+
     /// Adds the documents of `contracts`, which have just been persisted.
     pub fn remember(&mut self, contracts: &Contracts) {
         let persisted = Sources::of(contracts);
