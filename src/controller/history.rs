@@ -228,6 +228,12 @@ pub fn snapshot_identity(secret: &SecretObject) -> Option<String> {
         .map(|found| found.identity)
 }
 
+/// The item that a snapshot's Secret is of, if it can be read at all.
+pub fn snapshot_item(secret: &SecretObject) -> Option<String> {
+    let intent: Intent = json(secret, key::INTENT).ok()?;
+    Some(intent.blueprint.item()?.to_owned())
+}
+
 /// Reads one credential and where it belongs.
 ///
 /// # Errors
