@@ -13,6 +13,7 @@ use super::failure::{Asked, Failure, Retry};
 use super::history::{History, Version};
 use super::intent::Intent;
 use super::plan::Plan;
+use super::shelf::Shelf;
 use super::shell::Shell;
 use crate::acquire::{Findings, Reader, allocation, selection, support};
 use crate::api::Installation;
@@ -30,9 +31,9 @@ use crate::resolution::context::{Context, Credential};
 pub struct Pass {
     /// What stands in the way of this spec. `None` until it has been looked at.
     pub findings: Option<Findings>,
-    /// The newest version and its accepted record.
     /// Whether the history could be read, so that `current` says something.
     pub looked_back: bool,
+    /// The newest version and its accepted record.
     pub current: Option<(Version, AcceptedRecord)>,
     /// Whether `current` is what this spec asks for.
     pub is_current: bool,
@@ -48,19 +49,29 @@ pub struct Pass {
 /// A [`Failure`], after status has said so; [`retry`] decides what follows.
 #[tracing::instrument(skip_all, fields(namespace = seen.namespace(), installation = seen.name_any()))]
 pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Action, Failure> {
+    // The shelf before the spec: no version on it is newer than the spec that it is compared with, so that an operator
+    // that lags behind another one never takes the spec that it saw for a change.
+    let shelf = shell
+        .read_shelf(&seen.namespace().unwrap_or_default(), seen.identity())
+        .await;
     let Some(installation) = shell.read(&seen).await? else {
         return Ok(Action::await_change());
     };
     if installation.metadata.deletion_timestamp.is_some() {
-        shell.finalize(&installation).await?;
-        return Ok(Action::await_change());
+        let outcome = shell.finalize(&installation).await;
+        if let Err(failure) = &outcome {
+            shell
+                .report(&installation, &Pass::default(), Some(failure))
+                .await?;
+        }
+        return outcome.map(|()| Action::await_change());
     }
     if installation.spec.suspend {
         shell.report_suspended(&installation).await?;
         return Ok(Action::await_change());
     }
     let mut pass = Pass::default();
-    let outcome = advance(&installation, &shell, &mut pass).await;
+    let outcome = advance(&installation, shelf, &shell, &mut pass).await;
     let reported = shell
         .report(&installation, &pass, outcome.as_ref().err())
         .await;
@@ -88,6 +99,7 @@ pub fn retry(installation: Arc<Installation>, failure: &Failure, shell: Arc<Shel
 
 async fn advance(
     installation: &Installation,
+    shelf: Result<Shelf, Failure>,
     shell: &Shell,
     pass: &mut Pass,
 ) -> Result<(), Failure> {
@@ -102,8 +114,9 @@ async fn advance(
         pass.findings = Some(findings);
         return Ok(());
     };
+    let shelf = shelf?;
+    shelf.refuse_newer()?;
     shell.ensure_finalizer(installation).await?;
-    let shelf = shell.read_shelf(&namespace, identity).await?;
     let claim = shell.claim_identity(installation, item, &shelf).await?;
     if claim.taken_over {
         let note = format!(
@@ -121,6 +134,7 @@ async fn advance(
         Some(version) => Some((version.clone(), history.accept(version)?)),
         None => None,
     };
+    pass.looked_back = true;
 
     let mut findings = Findings::default();
     support::spec(&installation.spec, &mut findings);
@@ -134,7 +148,6 @@ async fn advance(
             .await?;
     } else if let Some(plan) = shell
         .plan(installation, intent, pass.current.as_ref(), &mut findings)
-    pass.looked_back = true;
         .await?
     {
         plan.check(known(&plan, &history, &namespace, identity), &mut findings);
@@ -205,13 +218,16 @@ pub(super) fn reader(shell: &Shell, namespace: &str) -> Reader {
 }
 
 impl Shell {
-    /// The Installation as the API server has it now; what a cache holds may be out of date.
+    /// The Installation as the API server has it now; what a cache holds may be out of date. Another one of the same
+    /// name is not it: the cache will know it soon.
     async fn read(&self, seen: &Installation) -> Result<Option<Installation>, Failure> {
         let (namespace, name) = (seen.namespace().unwrap_or_default(), seen.name_any());
-        self.api::<Installation>(&namespace)
+        let found = self
+            .api::<Installation>(&namespace)
             .get_opt(&name)
             .await
-            .asked(|| format!("read Installation {name}"))
+            .asked(|| format!("read Installation {name}"))?;
+        Ok(found.filter(|found| found.uid() == seen.uid()))
     }
 
     /// Selects everything for `intent` but credentials: what the last version pinned where the spec asks for no other,
@@ -278,7 +294,10 @@ impl Shell {
             &before,
             pinned.is_some(),
         );
+        let asked = intent.parameters.keys();
+        let withheld = asked.filter(|name| !parameters.contains_key(*name));
         let context = Context {
+            withheld: withheld.cloned().collect(),
             parameters,
             allocations,
             ..Context::default()
@@ -299,8 +318,6 @@ impl Shell {
         installation: &Installation,
         plan: Plan,
         claim: &Claim,
-        let asked = intent.parameters.keys();
-        let withheld = asked.filter(|name| !parameters.contains_key(*name));
         history: &mut History,
         current: Option<&(Version, AcceptedRecord)>,
         findings: &mut Findings,
