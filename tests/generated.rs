@@ -1,11 +1,18 @@
 //! Generated files are what the program generates, and what is kept by hand agrees with the names in the code.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what the pure rooms do without"
+)]
+
 use std::path::Path;
 
 use installation_operator::api::names::{FIELD_MANAGER, IDENTITY_LABEL, Precious};
+use installation_operator::api::reason::{self, Reason};
 use installation_operator::api::{GROUP, crd, reference};
 use installation_operator::cli::crds;
-use strum::IntoEnumIterator as _;
+use strum::{EnumMessage as _, IntoEnumIterator as _};
 
 /// Fails when the file in the repository is not `text`.
 #[track_caller]
@@ -27,6 +34,19 @@ fn the_manifests_are_current() {
 #[test]
 fn the_api_reference_is_current() {
     assert_current("docs/reference/api.md", &reference::page());
+}
+
+#[test]
+fn the_table_of_reasons_is_current_and_explains_each() {
+    assert_current("docs/reference/reasons.md", &reason::page());
+    for reason in Reason::iter() {
+        assert!(
+            reason
+                .get_documentation()
+                .is_some_and(|text| !text.is_empty()),
+            "{reason}"
+        );
+    }
 }
 
 #[test]

@@ -1,5 +1,11 @@
 //! The support module itself, as far as it needs no controller.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what the pure rooms do without"
+)]
+
 mod support;
 
 use installation_operator::api::Installation;

@@ -26,7 +26,7 @@ pub struct Unavailable {
     pub what: String,
     /// The client's error.
     #[source]
-    pub source: kube::Error,
+    pub source: Box<kube::Error>,
 }
 
 /// Reads on behalf of one Installation.
@@ -56,7 +56,7 @@ impl<T> Reading<T> for Result<T, kube::Error> {
     fn reading(self, what: impl FnOnce() -> String) -> Result<T, Unavailable> {
         self.map_err(|source| Unavailable {
             what: what(),
-            source,
+            source: Box::new(source),
         })
     }
 }

@@ -3,9 +3,14 @@
 pub mod conformance;
 pub mod controller;
 pub mod crds;
+mod excerpt;
+pub mod form;
+mod human;
+pub mod normalize;
 mod offline;
 pub mod render;
 pub mod resolve;
+mod target;
 pub mod validate;
 
 use std::process::ExitCode;
@@ -25,6 +30,8 @@ enum Verb {
     Validate(validate::Validate),
     Resolve(resolve::Resolve),
     Render(render::Render),
+    Form(form::Form),
+    Normalize(normalize::Normalize),
     Conformance(conformance::Conformance),
     /// Run the operator.
     Controller(controller::Controller),
@@ -39,6 +46,8 @@ impl Cli {
             Verb::Validate(args) => validate::run(&args),
             Verb::Resolve(args) => args.run(),
             Verb::Render(args) => args.run(),
+            Verb::Form(args) => form::run(&args),
+            Verb::Normalize(args) => normalize::run(&args),
             Verb::Conformance(args) => conformance::run(&args),
             Verb::Controller(args) => outcome(args.run()),
             Verb::Crds(args) => outcome(args.run()),

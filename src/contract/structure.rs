@@ -248,7 +248,7 @@ fn diagnostic(path: &Pointer, problem: &Problem, names: &[String], places: &Plac
         Problem::Missing => format!("{subject} lacks {fields}; add it"),
         Problem::NoChoice { expected } => format!("{subject} names none of its choices; write {expected}"),
         Problem::Choices { expected } => {
-            format!("{subject} names more than one of its choices; keep one of {expected}")
+            format!("{subject} names more than one of its choices; keep one: {expected}")
         }
         Problem::Kind { family } => format!("the document is not of the family asked for; write `kind: {family}`"),
         Problem::SpecVersion => {

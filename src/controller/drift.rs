@@ -51,10 +51,11 @@ fn covers(live: &Value, wanted: &Value, owned: Option<&Value>) -> bool {
     match (live, wanted) {
         (Value::Object(live), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| {
             let below = owned.and_then(|owned| owned.get(format!("f:{name}")));
-            live.get(name).is_some_and(|live| match name.as_str() {
-                "requests" | "limits" => same_quantities(live, wanted),
-                _ => covers(live, wanted, below),
-            })
+            live.get(name)
+                .map_or(is_zero(wanted), |live| match name.as_str() {
+                    "requests" | "limits" => same_quantities(live, wanted),
+                    _ => covers(live, wanted, below),
+                })
         }),
         (Value::Array(live), Value::Array(wanted)) => {
             match owned.map(keyed).filter(|keyed| !keyed.is_empty()) {
@@ -75,6 +76,17 @@ fn covers(live: &Value, wanted: &Value, owned: Option<&Value>) -> bool {
             }
         }
         (live, wanted) => live == wanted,
+    }
+}
+
+/// Whether the server leaves out a field of this value: for many fields it takes zero, false and empty text for absence.
+/// Where it does not, it keeps the value that was applied or puts a default in its place, and so never leaves it out.
+fn is_zero(wanted: &Value) -> bool {
+    match wanted {
+        Value::Bool(truth) => !truth,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
     }
 }
 
@@ -200,6 +212,19 @@ mod tests {
                 expected,
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn a_zero_that_the_server_does_not_store_is_no_drift() {
+        let want = json!({"delay": 0, "value": "", "paused": false, "replicas": 0});
+        let owned = json!({"f:delay": {}, "f:value": {}, "f:paused": {}, "f:replicas": {}});
+        for (name, spec, expected) in [
+            ("left out", json!({"replicas": 0}), true),
+            ("another value", json!({"replicas": 1}), false),
+        ] {
+            let live = live(spec, owned.clone());
+            assert_eq!(is_intact(&wanted(want.clone()), &live), expected, "{name}");
         }
     }
 

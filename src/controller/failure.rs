@@ -164,7 +164,7 @@ impl<T> Asked<T> for Result<T, kube::Error> {
 impl From<Unavailable> for Failure {
     fn from(unavailable: Unavailable) -> Self {
         let Unavailable { what, source } = unavailable;
-        Err::<(), _>(source)
+        Err::<(), _>(*source)
             .asked(|| format!("read {what}"))
             .expect_err("it is an error")
     }

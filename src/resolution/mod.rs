@@ -1,6 +1,6 @@
 //! Resolution: contracts and context in, a whole resolution or nothing out; snapshots, records and their acceptance.
 //!
-//! [`resolve`] is the steps of BP-RESOLVE-001 in their order, a file of [`stages`] each. Every stage works on what the
+//! [`resolve`] is the steps of BP-RESOLVE-001 in their order, a file of `stages` each. Every stage works on what the
 //! earlier ones could establish, reports everything that is wrong with its own part, and stays silent about what was
 //! reported before. Nothing here does I/O, reads a clock or makes randomness.
 

@@ -56,12 +56,12 @@ func images(ctx context.Context) ([]image, error) {
 		},
 		{
 			name:   "wiki-web",
-			trees:  []string{built("wiki-web")},
+			trees:  []string{built("wiki-web"), built("environment")},
 			config: v1.Config{Entrypoint: []string{"/wiki-web"}, ExposedPorts: exposed("8080/tcp")},
 		},
 		{
 			name:   "redis",
-			trees:  []string{redis, built("redis-entrypoint")},
+			trees:  []string{redis, built("redis-entrypoint"), built("environment")},
 			config: v1.Config{Entrypoint: []string{"/redis-entrypoint"}, ExposedPorts: exposed("6379/tcp")},
 		},
 	}, nil

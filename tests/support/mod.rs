@@ -7,6 +7,11 @@
 //! test.wait_for_condition("wiki", ConditionType::Ready, "True").await;
 //! ```
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "what the pure rooms do without"
+)]
 #![allow(dead_code, unused_imports, reason = "no test binary uses all of it")]
 #![allow(
     clippy::unwrap_used,
@@ -24,6 +29,7 @@ pub mod namespace;
 pub mod operator;
 pub mod principal;
 pub mod proxy;
+pub mod refusal;
 pub mod rollout;
 pub mod stock;
 pub mod wait;

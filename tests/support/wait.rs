@@ -5,6 +5,7 @@ use std::time::Duration;
 use installation_operator::api::Installation;
 use installation_operator::api::condition::ConditionType;
 use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::Api;
 use kube::api::ListParams;
 use tokio::time::Instant;
@@ -51,14 +52,9 @@ impl TestNamespace {
         condition: ConditionType,
         status: &str,
     ) -> Installation {
-        self.wait_for(name, &format!("{condition}={status}"), |installation| {
-            let seen = installation.status.as_ref()?;
-            let current = Some(seen.observed_generation) == installation.metadata.generation;
-            let found = seen
-                .conditions
-                .iter()
-                .find(|found| found.type_ == condition.as_ref())?;
-            (current && found.status == status).then_some(())
+        let what = format!("{condition}={status}");
+        self.wait_for(name, &what, |seen| {
+            (current(seen, condition)?.status == status).then_some(())
         })
         .await
     }
@@ -70,19 +66,10 @@ impl TestNamespace {
         condition: ConditionType,
         reason: &str,
     ) -> Installation {
-        self.wait_for(
-            name,
-            &format!("{condition} because of {reason}"),
-            |installation| {
-                let seen = installation.status.as_ref()?;
-                let current = Some(seen.observed_generation) == installation.metadata.generation;
-                let found = seen
-                    .conditions
-                    .iter()
-                    .find(|found| found.type_ == condition.as_ref())?;
-                (current && found.reason == reason).then_some(())
-            },
-        )
+        let what = format!("{condition} because of {reason}");
+        self.wait_for(name, &what, |seen| {
+            (current(seen, condition)?.reason == reason).then_some(())
+        })
         .await
     }
 
@@ -202,4 +189,14 @@ pub fn conditions(installation: &Installation) -> [String; 3] {
         ConditionType::Stalled,
     ]
     .map(|of| format!("{of}={}", condition(installation, of).0))
+}
+
+/// The condition, if the status speaks of the newest generation.
+fn current(installation: &Installation, condition: ConditionType) -> Option<&Condition> {
+    let status = installation.status.as_ref()?;
+    let newest = Some(status.observed_generation) == installation.metadata.generation;
+    status
+        .conditions
+        .iter()
+        .find(|found| newest && found.type_ == condition.as_ref())
 }

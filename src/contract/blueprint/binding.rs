@@ -193,11 +193,12 @@ fn check_consumer(
 /// Every required input has a binding, a default, or a connection that owns it.
 fn check_required(name: &str, node: &Node, component: &Component, findings: &mut Findings<'_>) {
     let contract = &component.spec.contract;
+    let owned = contract.owned_inputs();
     for (input, declared) in &contract.inputs {
         let supplied = node.bindings.contains_key(input)
             || declared.default.is_some()
             || !declared.required
-            || contract.owner(input).is_some();
+            || owned.contains_key(input.as_str());
         if !supplied {
             let message = format!(
                 "input `{input}` is required and nothing supplies it; add `bindings: {{ {input}: … }}` to node `{name}`"

@@ -77,8 +77,9 @@ fn check_requirements(name: &str, node: &Node, component: &Component, findings: 
             );
         }
     }
+    let owned = contract.owned_inputs();
     for input in node.bindings.keys() {
-        if let Some(requirement) = contract.owner(input) {
+        if let Some(requirement) = owned.get(input.as_str()) {
             findings.push(
                 Code::InvalidConnectionBinding,
                 path.child("bindings").child(input),

@@ -1,5 +1,6 @@
 //! Nodes: a component's place in a blueprint (blueprint §4).
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -134,11 +135,15 @@ impl<'a> Components<'a> {
                 "the item has no such file; correct the path or add the component",
             ),
             Lookup::File { real, bytes } => {
-                let outcome = self
-                    .read
-                    .entry(real)
-                    .or_insert_with(|| contract(bytes).map(Arc::new));
-                acquired(outcome.clone(), reference, &path)
+                let outcome = match self.read.entry(real) {
+                    Entry::Vacant(vacant) => vacant.insert(contract(bytes).map(Arc::new)).clone(),
+                    // The first node tells every fault; one is enough to refuse the others, however many they are.
+                    Entry::Occupied(known) => match known.get() {
+                        Ok(contract) => Ok(Arc::clone(contract)),
+                        Err(faults) => Err(faults.iter().take(1).cloned().collect()),
+                    },
+                };
+                acquired(outcome, reference, &path)
             }
         }
     }

@@ -94,18 +94,17 @@ pub enum Capability {
 }
 
 impl Contract {
-    /// The connection requirement that owns `input`, if one does.
-    pub fn owner(&self, input: &str) -> Option<&str> {
+    /// The inputs that connection requirements own, each with its requirement's name.
+    pub fn owned_inputs(&self) -> BTreeMap<&str, &str> {
         self.connection_requirements
             .iter()
-            .find(|(_, requirement)| {
+            .flat_map(|(name, requirement)| {
                 requirement
                     .inputs
                     .roles()
-                    .iter()
-                    .any(|(_, name)| *name == input)
+                    .map(|(_, input)| (input, name.as_str()))
             })
-            .map(|(name, _)| name.as_str())
+            .collect()
     }
 }
 

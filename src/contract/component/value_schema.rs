@@ -1,5 +1,6 @@
 //! Value schemas: the closed subset of JSON Schema that constrains logical values, without coercion (component §6.3).
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
@@ -164,45 +165,28 @@ impl ValueSchema {
     }
 
     fn check_number(&self, number: &Number) -> Result<(), Violation> {
-        let worth = |number: &Number| number.as_f64().unwrap_or(f64::NAN);
-        let value = worth(number);
-        let bounds: [(&'static str, &Option<Number>, fn(f64, f64) -> bool, &str); 4] = [
-            (
-                "minimum",
-                &self.minimum,
-                |value, bound| value >= bound,
-                "at least",
-            ),
-            (
-                "maximum",
-                &self.maximum,
-                |value, bound| value <= bound,
-                "at most",
-            ),
-            (
-                "exclusiveMinimum",
-                &self.exclusive_minimum,
-                |value, bound| value > bound,
-                "more than",
-            ),
-            (
-                "exclusiveMaximum",
-                &self.exclusive_maximum,
-                |value, bound| value < bound,
-                "less than",
-            ),
-        ];
-        for (keyword, bound, holds, words) in bounds {
-            if let Some(bound) = bound
-                && !holds(value, worth(bound))
-            {
-                return Err(Violation::new(
-                    keyword,
-                    format!("the value has to be {words} {bound}"),
-                ));
-            }
+        let compared = |bound: &Option<Number>| {
+            let bound = bound.as_ref()?.as_f64()?;
+            number.as_f64()?.partial_cmp(&bound)
+        };
+        let refused = |keyword, words: &str, bound: &Option<Number>| {
+            let bound = bound.as_ref().map(Number::to_string).unwrap_or_default();
+            Err(Violation::new(
+                keyword,
+                format!("the value has to be {words} {bound}"),
+            ))
+        };
+        if compared(&self.minimum).is_some_and(Ordering::is_lt) {
+            refused("minimum", "at least", &self.minimum)
+        } else if compared(&self.maximum).is_some_and(Ordering::is_gt) {
+            refused("maximum", "at most", &self.maximum)
+        } else if compared(&self.exclusive_minimum).is_some_and(Ordering::is_le) {
+            refused("exclusiveMinimum", "more than", &self.exclusive_minimum)
+        } else if compared(&self.exclusive_maximum).is_some_and(Ordering::is_ge) {
+            refused("exclusiveMaximum", "less than", &self.exclusive_maximum)
+        } else {
+            Ok(())
         }
-        Ok(())
     }
 
     fn check_array(&self, items: &[Value]) -> Result<(), Violation> {

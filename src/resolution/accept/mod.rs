@@ -71,7 +71,7 @@ impl FromIterator<Arc<[u8]>> for Sources {
 
 /// A record that was accepted, together with everything that it stands on. Only [`accept`] makes one:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use installation_operator::resolution::accept::AcceptedRecord;
 /// fn forge(accepted: AcceptedRecord) -> AcceptedRecord {
 ///     AcceptedRecord { record: accepted.record().clone(), ..accepted }

@@ -58,13 +58,16 @@ pub(in crate::resolution) fn view<'a>(
                 let view = suitable(&place, requirement, selection, findings)?;
                 Some(received(requirement, selection, view))
             });
-            for (_, input) in requirement.inputs.roles() {
-                members.insert((node.as_str(), input), Fact::Withheld);
-            }
-            for (input, supplied) in served.into_iter().flatten() {
-                let fact = constrained(&place, input, supplied, findings);
-                members.insert((node.as_str(), input), fact);
-            }
+            let facts = match served {
+                None => requirement
+                    .inputs
+                    .roles()
+                    .map(|(_, input)| (input, Fact::Withheld)),
+                Some(received) => received.map(|(input, supplied)| {
+                    (input, constrained(&place, input, supplied, findings))
+                }),
+            };
+            members.extend(facts.map(|(input, fact)| ((node.as_str(), input), fact)));
         }
     }
     members
@@ -448,7 +451,6 @@ mod tests {
                 "/selection/views/ANTHROPIC_MESSAGES",
                 json!({"baseURL": "https://first.example/v1", "model": "m", "capabilities": [], "more": 1}),
             ),
-            // Managed credentials serve one parameter alone; both sharers are told.
         ] {
             let context = acquired(change);
             assert_eq!(

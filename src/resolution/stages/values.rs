@@ -63,27 +63,34 @@ pub(in crate::resolution) fn evaluate<'a>(
     for place in places(contracts) {
         evaluation.reach(place);
     }
-    let facts = evaluation.facts;
+    Values::known(contracts, evaluation.facts)
+}
 
-    let mut values = Values::default();
-    for node in contracts.components.keys() {
-        values.inputs.entry(node.clone()).or_default();
-        values.outputs.entry(node.clone()).or_default();
-    }
-    for (place, fact) in facts {
-        match (place, fact) {
-            (Place::Input(node, name), Fact::Known(supplied)) => {
-                let inputs = values.inputs.entry(node.to_owned()).or_default();
-                inputs.insert(name.to_owned(), supplied);
-            }
-            (Place::Output(node, name), Fact::Known(supplied)) => {
-                let outputs = values.outputs.entry(node.to_owned()).or_default();
-                outputs.insert(name.to_owned(), supplied.held);
-            }
-            (_, Fact::Absent | Fact::Withheld) => {}
+impl Values {
+    /// The values that are known among `facts`.
+    fn known(contracts: &Contracts, facts: BTreeMap<Place<'_>, Fact>) -> Self {
+        let mut values = Self::default();
+        for node in contracts.components.keys() {
+            values.inputs.insert(node.clone(), BTreeMap::new());
+            values.outputs.insert(node.clone(), BTreeMap::new());
         }
+        for (place, fact) in facts {
+            let Fact::Known(supplied) = fact else {
+                continue;
+            };
+            match place {
+                Place::Input(node, name) => {
+                    let inputs = values.inputs.entry(node.to_owned()).or_default();
+                    inputs.insert(name.to_owned(), supplied);
+                }
+                Place::Output(node, name) => {
+                    let outputs = values.outputs.entry(node.to_owned()).or_default();
+                    outputs.insert(name.to_owned(), supplied.held);
+                }
+            }
+        }
+        values
     }
-    values
 }
 
 /// Every input and output of every node.
@@ -166,8 +173,9 @@ impl<'a> Evaluation<'a> {
             Some(Binding::Output { node, output }) => self.produced(node, output),
             Some(Binding::Parameter(parameter)) => self.parameter(parameter, node, name),
         };
-        let path = findings::supply(self.contracts, node, name);
+        let contracts = self.contracts;
         fact.checked(&declared.schema, self.findings, |violation| {
+            let path = findings::supply(contracts, node, name);
             let message = format!(
                 "the value of input `{name}` is refused: {violation}; supply one that fits"
             );

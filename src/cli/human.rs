@@ -78,7 +78,7 @@ impl Shown {
         };
         // The renderer counts columns in what it is shown.
         let label = if excerpt.is_cut {
-            format!("column {} of the line, {label}", location.column)
+            format!("in column {} {label}", location.column)
         } else {
             label
         };

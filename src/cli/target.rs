@@ -131,6 +131,21 @@ pub(super) fn find(path: &Path) -> anyhow::Result<Vec<Target>> {
     Ok(targets)
 }
 
+/// What `path` names, where it has to be one thing.
+///
+/// # Errors
+/// When there is nothing to check, or more than one thing.
+pub(super) fn only(path: &Path) -> anyhow::Result<Target> {
+    let mut targets = find(path)?;
+    match (targets.pop(), targets.is_empty()) {
+        (Some(target), true) => Ok(target),
+        _ => bail!(
+            "{} holds more than one item or document; name one of them",
+            path.display()
+        ),
+    }
+}
+
 /// The items below `path`, and the documents that are in none. A directory inside an item belongs to the item.
 fn below(path: &Path) -> io::Result<Vec<Target>> {
     let mut targets = Vec::new();

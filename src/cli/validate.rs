@@ -1,9 +1,5 @@
 //! `validate PATH…`: items and documents checked offline, several at a time, for a person or for a program.
 
-mod excerpt;
-mod human;
-mod target;
-
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -15,7 +11,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use self::target::Checked;
+use super::human;
+use super::target::{self, Checked};
 use crate::contract::Published;
 use crate::document::result::{Profile, Status, ValidationResult};
 
@@ -118,7 +115,7 @@ fn overall(checked: &[Checked]) -> Status {
     }
 }
 
-fn context(path: &Path) -> anyhow::Result<Published> {
+pub(super) fn context(path: &Path) -> anyhow::Result<Published> {
     let text = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let context: serde_json::Value =
         serde_json::from_slice(&text).with_context(|| format!("{} is no JSON", path.display()))?;
