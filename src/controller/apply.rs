@@ -165,6 +165,15 @@ impl Shell {
                 && found.immutable == Some(true)
                 && is_owned(found, owner)
         };
+        let unlabelled = match standing {
+            Some(_) => None,
+            // One whose label was taken off is not in the list, and still is the one.
+            None => api
+                .get_opt(wanted.name())
+                .await
+                .asked(|| format!("read Secret {}", wanted.name()))?,
+        };
+        let standing = standing.or(unlabelled.as_ref());
         if standing.is_some_and(is_right) {
             return Ok(());
         }

@@ -98,6 +98,14 @@ impl Shell {
         let (stands, mut secret) = match &shelf.claim {
             Some(secret) => (true, secret.clone()),
             None => {
+                // State whose claim alone was lost still says what it is of.
+                let retained = shelf
+                    .snapshots
+                    .iter()
+                    .find_map(super::history::snapshot_item);
+                if let Some(retained) = retained.filter(|retained| retained != item) {
+                    return Err(foreign_state(identity, retained, item, shelf));
+                }
                 let claim = Claim {
                     id: self.claim_id(shelf)?,
                     item: item.to_owned(),
@@ -124,12 +132,7 @@ impl Shell {
             });
         }
         if claim.item != item && shelf.state() > 0 {
-            return Err(Failure::ForeignState {
-                identity: identity.to_owned(),
-                retained: claim.item,
-                asked: item.to_owned(),
-                objects: shelf.state(),
-            });
+            return Err(foreign_state(identity, claim.item, item, shelf));
         }
         if same_holder && claim.item == item {
             return Ok(Held {
@@ -183,6 +186,15 @@ impl Shell {
                 Ok(data_encoding::HEXLOWER.encode(&bytes))
             }
         }
+    }
+}
+
+fn foreign_state(identity: &str, retained: String, asked: &str, shelf: &Shelf) -> Failure {
+    Failure::ForeignState {
+        identity: identity.to_owned(),
+        retained,
+        asked: asked.to_owned(),
+        objects: shelf.state(),
     }
 }
 

@@ -36,8 +36,8 @@ pub struct Ensured {
 }
 
 impl Shell {
-    /// Makes sure that every wanted generation exists. One that `history` knows is used as it is; one that it does not
-    /// know is created, and on a conflict the one that stands there must match in everything.
+    /// Makes sure that every wanted generation exists. One that a snapshot names is used as it is; one that none names
+    /// yet must match in everything, and is created where it does not exist.
     ///
     /// # Errors
     /// [`Failure::ForeignObject`] for one that does not match, and what writing ends in.
@@ -51,12 +51,17 @@ impl Shell {
         let mut ensured = Ensured::default();
         for wanted in wanted {
             let at = (wanted.parameter.clone(), wanted.generation);
-            if !history.credentials.contains_key(&at) {
-                let (generation, new) = self.create_credential(namespace, identity, wanted).await?;
-                history.credentials.insert(at.clone(), generation);
-                ensured
-                    .created
-                    .extend(new.then(|| wanted.parameter.clone()));
+            match history.credentials.get(&at) {
+                Some(found) if !history.names(&at) => check(identity, wanted, found)?,
+                Some(_) => {}
+                None => {
+                    let (generation, new) =
+                        self.create_credential(namespace, identity, wanted).await?;
+                    history.credentials.insert(at.clone(), generation);
+                    ensured
+                        .created
+                        .extend(new.then(|| wanted.parameter.clone()));
+                }
             }
             let credential = Credential {
                 identity: reference(namespace, identity, &wanted.parameter),
@@ -96,14 +101,21 @@ impl Shell {
                 "it is of another parameter or generation",
             ));
         }
-        if generation.generator != format(wanted.generator) {
-            return Err(foreign(
-                precious::describe(&found),
-                "its format differs from the blueprint's generator",
-            ));
-        }
+        check(identity, wanted, &generation)?;
         Ok((generation, new))
     }
+}
+
+/// Checks that `found` was made as `wanted` is.
+fn check(identity: &str, wanted: &Wanted, found: &Generation) -> Result<(), Failure> {
+    if found.generator == format(wanted.generator) {
+        return Ok(());
+    }
+    let name = names::credential(identity, &wanted.parameter, wanted.generation);
+    Err(foreign(
+        format!("Secret {name}"),
+        "its format differs from the blueprint's generator",
+    ))
 }
 
 /// The credential's identity as records name it: the same for every generation, and without a secret.

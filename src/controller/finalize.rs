@@ -38,7 +38,7 @@ impl Shell {
     /// Carries out the deletion policy and lets the Installation go. Repeatable after a crash at any point.
     ///
     /// # Errors
-    /// What reading and writing ends in.
+    /// [`Failure::NewerState`] where state of a newer format is to be deleted, and what reading and writing ends in.
     pub async fn finalize(&self, installation: &Installation) -> Result<(), Failure> {
         if !installation
             .finalizers()
@@ -54,10 +54,14 @@ impl Shell {
         let shelf = self.read_shelf(&namespace, identity).await?;
         if self.may_dispose(installation, &shelf).await? {
             match installation.spec.deletion_policy {
-                DeletionPolicy::Delete => self.dispose(&namespace, &shelf).await?,
+                DeletionPolicy::Delete => {
+                    shelf.refuse_newer()?;
+                    self.dispose(&namespace, &shelf).await?;
+                }
                 // A claim that guards nothing would only be in somebody's way.
                 DeletionPolicy::Retain if shelf.state() == 0 => {
-                    self.dispose(&namespace, &shelf).await?
+                    shelf.refuse_newer()?;
+                    self.dispose(&namespace, &shelf).await?;
                 }
                 DeletionPolicy::Retain => tracing::info!(
                     objects = shelf.state(),

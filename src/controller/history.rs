@@ -118,6 +118,14 @@ impl History {
         self.latest().map_or(1, |version| version.number + 1)
     }
 
+    /// Whether a snapshot names the generation `at` of a credential, that is, whether it may be in use.
+    pub fn names(&self, (parameter, generation): &(String, u64)) -> bool {
+        self.versions.iter().any(|version| {
+            let named = version.snapshot.credentials().get(parameter);
+            named.is_some_and(|reference| reference.rotation == *generation)
+        })
+    }
+
     /// Adds the documents of `contracts`, which have just been persisted.
     pub fn remember(&mut self, contracts: &Contracts) {
         let persisted = Sources::of(contracts);
@@ -218,6 +226,12 @@ pub fn snapshot_identity(secret: &SecretObject) -> Option<String> {
         .ok()
         .and_then(|bytes| Snapshot::parse(bytes).ok())
         .map(|found| found.identity)
+}
+
+/// The item that a snapshot's Secret is of, if it can be read at all.
+pub fn snapshot_item(secret: &SecretObject) -> Option<String> {
+    let intent: Intent = json(secret, key::INTENT).ok()?;
+    Some(intent.blueprint.item()?.to_owned())
 }
 
 /// Reads one credential and where it belongs.

@@ -93,6 +93,15 @@ impl Intent {
 }
 
 impl BlueprintIntent {
+    /// The name of the item directory, where the source names it.
+    pub fn item(&self) -> Option<&str> {
+        match self {
+            Self::Inline { item, .. } => Some(item),
+            Self::ConfigMap(source) => Some(&source.item),
+            Self::Oci(_) => None,
+        }
+    }
+
     fn of(source: &BlueprintSource) -> Option<Self> {
         let BlueprintSource {
             inline,

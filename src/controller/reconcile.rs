@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
@@ -13,6 +14,7 @@ use super::failure::{Asked, Failure, Retry};
 use super::history::{History, Version};
 use super::intent::Intent;
 use super::plan::Plan;
+use super::shelf::Shelf;
 use super::shell::Shell;
 use crate::acquire::{Findings, Reader, allocation, selection, support};
 use crate::api::Installation;
@@ -30,6 +32,8 @@ use crate::resolution::context::{Context, Credential};
 pub struct Pass {
     /// What stands in the way of this spec. `None` until it has been looked at.
     pub findings: Option<Findings>,
+    /// Whether the history could be read, so that `current` says something.
+    pub looked_back: bool,
     /// The newest version and its accepted record.
     pub current: Option<(Version, AcceptedRecord)>,
     /// Whether `current` is what this spec asks for.
@@ -46,19 +50,29 @@ pub struct Pass {
 /// A [`Failure`], after status has said so; [`retry`] decides what follows.
 #[tracing::instrument(skip_all, fields(namespace = seen.namespace(), installation = seen.name_any()))]
 pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Action, Failure> {
+    // The shelf before the spec: no version on it is newer than the spec that it is compared with, so that an operator
+    // that lags behind another one never takes the spec that it saw for a change.
+    let shelf = shell
+        .read_shelf(&seen.namespace().unwrap_or_default(), seen.identity())
+        .await;
     let Some(installation) = shell.read(&seen).await? else {
         return Ok(Action::await_change());
     };
     if installation.metadata.deletion_timestamp.is_some() {
-        shell.finalize(&installation).await?;
-        return Ok(Action::await_change());
+        let outcome = shell.finalize(&installation).await;
+        if let Err(failure) = &outcome {
+            shell
+                .report(&installation, &Pass::default(), Some(failure))
+                .await?;
+        }
+        return outcome.map(|()| Action::await_change());
     }
     if installation.spec.suspend {
         shell.report_suspended(&installation).await?;
         return Ok(Action::await_change());
     }
     let mut pass = Pass::default();
-    let outcome = advance(&installation, &shell, &mut pass).await;
+    let outcome = advance(&installation, shelf, &shell, &mut pass).await;
     let reported = shell
         .report(&installation, &pass, outcome.as_ref().err())
         .await;
@@ -67,6 +81,10 @@ pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Act
     shell.backoffs.reset(&installation);
     Ok(Action::await_change())
 }
+
+/// How long until a stalled Installation is looked at again by itself: a stranger's object may go without any watch of
+/// ours telling. Looking writes nothing.
+const SLOW: Duration = Duration::from_secs(300);
 
 /// When a failed reconcile is tried again.
 pub fn retry(installation: Arc<Installation>, failure: &Failure, shell: Arc<Shell>) -> Action {
@@ -79,13 +97,14 @@ pub fn retry(installation: Arc<Installation>, failure: &Failure, shell: Arc<Shel
         }
         Retry::OnChange => {
             tracing::warn!(installation = name, reason = %failure.reason(), "{failure}");
-            Action::await_change()
+            Action::requeue(SLOW)
         }
     }
 }
 
 async fn advance(
     installation: &Installation,
+    shelf: Result<Shelf, Failure>,
     shell: &Shell,
     pass: &mut Pass,
 ) -> Result<(), Failure> {
@@ -100,8 +119,9 @@ async fn advance(
         pass.findings = Some(findings);
         return Ok(());
     };
+    let shelf = shelf?;
+    shelf.refuse_newer()?;
     shell.ensure_finalizer(installation).await?;
-    let shelf = shell.read_shelf(&namespace, identity).await?;
     let claim = shell.claim_identity(installation, item, &shelf).await?;
     if claim.taken_over {
         let note = format!(
@@ -119,6 +139,7 @@ async fn advance(
         Some(version) => Some((version.clone(), history.accept(version)?)),
         None => None,
     };
+    pass.looked_back = true;
 
     let mut findings = Findings::default();
     support::spec(&installation.spec, &mut findings);
@@ -136,17 +157,18 @@ async fn advance(
     {
         plan.check(known(&plan, &history, &namespace, identity), &mut findings);
         if findings.status() == Status::Valid {
-            pass.current = shell
+            let next = shell
                 .carry_out(
                     installation,
                     plan,
                     &claim.claim,
                     &mut history,
-                    pass,
+                    pass.current.as_ref(),
                     &mut findings,
                 )
                 .await?;
-            pass.is_current = findings.status() == Status::Valid;
+            pass.is_current = next.is_some();
+            pass.current = next.or(pass.current.take());
         }
     }
     pass.findings = Some(findings);
@@ -201,13 +223,16 @@ pub(super) fn reader(shell: &Shell, namespace: &str) -> Reader {
 }
 
 impl Shell {
-    /// The Installation as the API server has it now; what a cache holds may be out of date.
+    /// The Installation as the API server has it now; what a cache holds may be out of date. Another one of the same
+    /// name is not it: the cache will know it soon.
     async fn read(&self, seen: &Installation) -> Result<Option<Installation>, Failure> {
         let (namespace, name) = (seen.namespace().unwrap_or_default(), seen.name_any());
-        self.api::<Installation>(&namespace)
+        let found = self
+            .api::<Installation>(&namespace)
             .get_opt(&name)
             .await
-            .asked(|| format!("read Installation {name}"))
+            .asked(|| format!("read Installation {name}"))?;
+        Ok(found.filter(|found| found.uid() == seen.uid()))
     }
 
     /// Selects everything for `intent` but credentials: what the last version pinned where the spec asks for no other,
@@ -274,7 +299,10 @@ impl Shell {
             &before,
             pinned.is_some(),
         );
+        let asked = intent.parameters.keys();
+        let withheld = asked.filter(|name| !parameters.contains_key(*name));
         let context = Context {
+            withheld: withheld.cloned().collect(),
             parameters,
             allocations,
             ..Context::default()
@@ -288,21 +316,21 @@ impl Shell {
         }))
     }
 
-    /// Persists what `plan` needs and resolves to, in the write order, and accepts the record.
+    /// Persists what `plan` needs and resolves to, in the write order, and accepts the record. `None` where credentials
+    /// brought something to light that stands in the way.
     async fn carry_out(
         &self,
         installation: &Installation,
         plan: Plan,
         claim: &Claim,
         history: &mut History,
-        pass: &mut Pass,
+        current: Option<&(Version, AcceptedRecord)>,
         findings: &mut Findings,
     ) -> Result<Option<(Version, AcceptedRecord)>, Failure> {
         let (namespace, identity) = (
             installation.namespace().unwrap_or_default(),
             installation.identity(),
         );
-        let current = pass.current.take();
         let ensured = self
             .ensure_credentials(&namespace, identity, &plan.credentials(), history)
             .await?;
@@ -315,14 +343,9 @@ impl Shell {
                 .await;
         }
         let contracts = plan.contracts.clone();
-        let Some(version) = plan.resolve(
-            ensured.credentials,
-            claim,
-            history,
-            current.as_ref(),
-            findings,
-        ) else {
-            return Ok(current);
+        let Some(version) = plan.resolve(ensured.credentials, claim, history, current, findings)
+        else {
+            return Ok(None);
         };
         let known = |digest: &_| history.sources.get(digest).is_some();
         self.persist_sources(&namespace, identity, &contracts, known)

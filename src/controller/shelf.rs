@@ -2,6 +2,7 @@
 //! what is decided on it cannot be taken back.
 
 use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
 use kube::api::ListParams;
 
 use super::failure::{Asked, Failure};
@@ -29,6 +30,31 @@ impl Shelf {
     /// How many objects hold state: everything but the claim.
     pub fn state(&self) -> usize {
         self.credentials.len() + self.sources.len() + self.snapshots.len() + self.records.len()
+    }
+
+    /// Refuses state of a newer format: nothing is written beside it, not even a finalizer or a claim.
+    ///
+    /// # Errors
+    /// [`Failure::NewerState`].
+    pub fn refuse_newer(&self) -> Result<(), Failure> {
+        let secrets = [&self.credentials, &self.sources, &self.snapshots];
+        let secrets = secrets.into_iter().flatten().chain(&self.claim);
+        let secrets = secrets.map(|secret| (&secret.metadata, precious::describe(secret)));
+        let records = self.records.iter().map(|record| {
+            (
+                &record.metadata,
+                format!("ResolutionRecord {}", record.name_any()),
+            )
+        });
+        for (metadata, object) in secrets.chain(records) {
+            // What is wrong with an object otherwise is for whoever reads it to say.
+            if let Err(newer @ Failure::NewerState { .. }) =
+                precious::check_format(metadata, || object.clone())
+            {
+                return Err(newer);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -98,6 +98,21 @@ pub fn derive(subject: &Subject, pass: &Pass, failure: Option<&Failure>) -> Inst
             .collect();
         status.endpoints = endpoints(accepted);
     }
+    if !pass.looked_back
+        && let Some(previous) = subject.previous.cloned()
+    {
+        // The pass ended before it could look at the history: what was told of it stands.
+        status = InstallationStatus {
+            record: previous.record,
+            snapshot: previous.snapshot,
+            blueprint: previous.blueprint,
+            nodes: previous.nodes,
+            endpoints: previous.endpoints,
+            credentials: previous.credentials,
+            inventory: previous.inventory,
+            ..status
+        };
+    }
     if let Some(applied) = &pass.applied {
         status.inventory = applied.inventory.clone();
     } else if pass.current.is_some() {
@@ -159,7 +174,11 @@ fn conditions(
     nodes: &[NodeStatus],
 ) -> Vec<(ConditionType, Verdict)> {
     let resolved = resolved(pass);
-    let available = available(pass, nodes);
+    let available = if pass.looked_back {
+        available(pass, nodes)
+    } else {
+        unseen(failure)
+    };
     let (ready, reconciling, stalled) = match failure {
         Some(failure) => failed(failure),
         None => progress(pass, nodes, &resolved),
@@ -175,6 +194,7 @@ fn conditions(
             Reason::Progressing,
             "the record is not applied yet",
         ),
+        (None, None) if !pass.looked_back => unseen(failure),
         (None, None) => verdict(
             FALSE,
             Reason::NoRecord,
@@ -199,6 +219,15 @@ fn conditions(
         (ConditionType::Available, available),
         (ConditionType::UpdateAvailable, update),
     ]
+}
+
+/// What can be said of the record by a pass that ended before it knew it.
+fn unseen(failure: Option<&Failure>) -> Verdict {
+    verdict(
+        UNKNOWN,
+        failure.map_or(Reason::Progressing, Failure::reason),
+        "what runs has not been touched and not been looked at: see the condition Ready",
+    )
 }
 
 fn resolved(pass: &Pass) -> Verdict {
@@ -698,6 +727,7 @@ mod tests {
         let first = of(
             &Pass {
                 findings: Some(missing()),
+                looked_back: true,
                 ..Pass::default()
             },
             None,
@@ -707,6 +737,7 @@ mod tests {
         let later = of(
             &Pass {
                 findings: Some(wrong()),
+                looked_back: true,
                 ..Pass::default()
             },
             None,
@@ -726,6 +757,36 @@ mod tests {
             Some(at(1)),
             "False stayed False"
         );
+    }
+
+    #[test]
+    fn a_pass_that_could_not_look_leaves_what_was_told_of_the_record() {
+        let record = RecordStatus {
+            name: "record-wiki-1".into(),
+            version: 1,
+        };
+        let before = InstallationStatus {
+            record: Some(record.clone()),
+            ..InstallationStatus::default()
+        };
+        let lost = Failure::CredentialLost {
+            secret: "credential-wiki".into(),
+            parameter: "dbPassword".into(),
+            generation: 0,
+            named_by: "snapshot version 1".into(),
+        };
+        let status = of(&Pass::default(), Some(&lost), Some(&before), 1);
+        let of = |name: &str| {
+            let found = status
+                .conditions
+                .iter()
+                .find(|condition| condition.type_ == name);
+            found.map(|condition| (condition.status.as_str(), condition.reason.as_str()))
+        };
+        assert_eq!(status.record, Some(record));
+        for name in ["Materialized", "Available"] {
+            assert_eq!(of(name), Some(("Unknown", "CredentialLost")), "{name}");
+        }
     }
 
     #[test]

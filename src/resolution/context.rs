@@ -1,7 +1,7 @@
 //! What resolution may know beside the documents: acquired evidence, handed in by the shell. What is unavailable is
 //! absent, never a made-up empty value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +16,9 @@ pub struct Context {
     pub installation: String,
     /// Submitted values, by parameter.
     pub parameters: BTreeMap<String, Held>,
+    /// Parameters that are submitted by a value that is not available. Whoever could not acquire it has reported that, so
+    /// that resolution stays silent about them and whatever depends on them.
+    pub withheld: BTreeSet<String>,
     /// Organization variables, by exact dotted path.
     pub variables: BTreeMap<String, Variable>,
     /// Persisted generated credentials, by parameter.
@@ -41,6 +44,7 @@ impl Context {
         Ok(Self {
             installation,
             parameters: wire::held(wire.parameters),
+            withheld: BTreeSet::new(),
             variables: wire::held(wire.variables),
             credentials: wire::held(wire.credentials),
             allocations: wire.allocations,

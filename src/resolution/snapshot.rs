@@ -4,7 +4,7 @@
 //! value is joined again before a replay. Everything else that an installation took from outside is in here, so that
 //! the same record identifies the same effective values for as long as it is kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -123,6 +123,7 @@ impl Snapshot {
         Context {
             installation,
             parameters: selections.parameters.clone(),
+            withheld: BTreeSet::new(),
             variables: selections.variables.clone(),
             credentials: credentials.collect(),
             allocations: selections.allocations.clone(),

@@ -84,7 +84,50 @@ impl TestNamespace {
     }
 
     /// Every write in this namespace that `username` has asked for since `mark`; not leases and events.
-    pub fn writes_since(&self, Mark(mark): Mark, username: &str) -> Vec<Entry> {
+    pub fn writes_since(&self, mark: Mark, username: &str) -> Vec<Entry> {
+        let mut entries = self.entries_since(mark, username);
+        entries.retain(|entry| {
+            let writes = ["create", "update", "patch", "delete", "deletecollection"]
+                .contains(&entry.verb.as_str());
+            let object = &entry.object_ref;
+            writes
+                && object.namespace == self.name
+                && !["events", "leases"].contains(&object.resource.as_str())
+        });
+        entries
+    }
+
+    /// Every request that this namespace's operators have made since `mark`, wherever; a watch, which lasts, is none.
+    pub fn operator_requests_since(&self, mark: Mark) -> Vec<Entry> {
+        let mut entries = self.entries_since(mark, &self.operator_username());
+        entries.retain(|entry| entry.verb != "watch");
+        entries
+    }
+
+    /// Waits until the operator has asked for the Installation since `mark`, that is, until it has begun to look at it,
+    /// and gives it time to finish.
+    pub async fn wait_until_looked_at(&self, mark: Mark, name: &str) {
+        let what = format!("the operator to look at {name}");
+        super::wait::eventually(&what, async || {
+            let requests = self.operator_requests_since(mark);
+            let looks = |entry: &Entry| entry.verb == "get" && entry.object_ref.name == name;
+            requests.iter().any(looks).then_some(())
+        })
+        .await;
+        self.wait_until_quiet().await;
+    }
+
+    /// Waits until the operator has asked for nothing for two seconds.
+    pub async fn wait_until_quiet(&self) {
+        super::wait::eventually("the operator to be quiet", async || {
+            let mark = self.cluster.audit_mark();
+            tokio::time::sleep(QUIET).await;
+            self.operator_requests_since(mark).is_empty().then_some(())
+        })
+        .await;
+    }
+
+    fn entries_since(&self, Mark(mark): Mark, username: &str) -> Vec<Entry> {
         let mut log = std::fs::File::open(self.cluster.audit_log()).expect("the audit log");
         log.seek(SeekFrom::Start(mark))
             .expect("the audit log has not shrunk");
@@ -93,18 +136,12 @@ impl TestNamespace {
         // The last line may be half written: its request is not over.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let entries = whole.lines().filter(|line| line.contains(username));
-        let mut entries: Vec<Entry> = entries
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
-        entries.retain(|entry| {
-            let writes = ["create", "update", "patch", "delete", "deletecollection"]
-                .contains(&entry.verb.as_str());
-            let object = &entry.object_ref;
-            writes
-                && entry.user.username == username
-                && object.namespace == self.name
-                && !["events", "leases"].contains(&object.resource.as_str())
-        });
         entries
+            .filter_map(|line| serde_json::from_str::<Entry>(line).ok())
+            .filter(|entry| entry.user.username == username)
+            .collect()
     }
 }
+
+/// How long an operator that has nothing to do is silent.
+const QUIET: std::time::Duration = std::time::Duration::from_secs(2);

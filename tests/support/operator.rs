@@ -19,6 +19,7 @@ use super::wait::{PATIENCE, attempt};
 /// How an operator is started.
 pub struct Launch {
     principal: Principal,
+    namespace: String,
     kubeconfig: PathBuf,
     log: PathBuf,
     platform: String,
@@ -48,11 +49,31 @@ impl TestNamespace {
             &object(catalog),
         )
         .await;
+        self.launch(principal)
+    }
+
+    /// An operator for this namespace that lives in `home`, as in production: it survives the end of this one.
+    pub async fn operator_from(&self, home: &TestNamespace) -> Launch {
+        let principal = Principal::of(&self.cluster, &home.name, "operator").await;
+        for role in ["installation-operator", "installation-operator-catalog"] {
+            let mut everywhere = principal::binding(role, &principal.subject());
+            everywhere["metadata"] = json!({
+                "name": format!("{role}-{}", home.name),
+                "ownerReferences": [{"apiVersion": "v1", "kind": "Namespace", "name": home.name, "uid": home.uid}]
+            });
+            let bindings = Api::<ClusterRoleBinding>::all(self.client());
+            create(&bindings, &object(everywhere)).await;
+        }
+        self.launch(principal)
+    }
+
+    fn launch(&self, principal: Principal) -> Launch {
         let number = self.operator_log_paths().len() + 1;
         let launch = Launch {
             kubeconfig: self.directory.join(format!("operator-{number}.kubeconfig")),
             log: self.directory.join(format!("operator-{number}.log")),
             platform: "default".to_owned(),
+            namespace: self.name.clone(),
             principal,
             proxy: None,
         };
@@ -132,7 +153,7 @@ impl Launch {
             .args([
                 "controller",
                 "--namespace",
-                &self.principal.namespace,
+                &self.namespace,
                 "--platform",
                 &self.platform,
             ])

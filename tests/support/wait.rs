@@ -73,6 +73,37 @@ impl TestNamespace {
         .await
     }
 
+    /// Waits until the newest generation's record is accepted and its objects are applied.
+    pub async fn wait_until_materialized(&self, name: &str) -> Installation {
+        self.wait_for(
+            name,
+            "Resolved=True and Materialized=True",
+            |installation| {
+                let both = [ConditionType::Resolved, ConditionType::Materialized];
+                let current = installation.status.as_ref()?.observed_generation
+                    == installation.metadata.generation?;
+                let all = both
+                    .iter()
+                    .all(|of| condition(installation, *of).0 == "True");
+                (current && all).then_some(())
+            },
+        )
+        .await
+    }
+
+    /// Waits until the Installation is stalled for `reason`, and not ready for the same.
+    pub async fn wait_until_stalled(&self, name: &str, reason: &str) -> Installation {
+        let stalled = self
+            .wait_for_reason(name, ConditionType::Stalled, reason)
+            .await;
+        assert_eq!(
+            conditions(&stalled),
+            ["Ready=False", "Reconciling=False", "Stalled=True"],
+            "{name} because of {reason}"
+        );
+        stalled
+    }
+
     /// Waits until `probe` likes the Installation.
     pub async fn wait_for(
         &self,
@@ -136,6 +167,28 @@ impl TestNamespace {
         }
         text
     }
+}
+
+/// The status and the reason of a condition; empty where it is absent.
+pub fn condition(installation: &Installation, of: ConditionType) -> (&str, &str) {
+    let all = installation
+        .status
+        .iter()
+        .flat_map(|status| &status.conditions);
+    let mut found = all.filter(|found| found.type_ == of.as_ref());
+    found
+        .next()
+        .map_or(("", ""), |found| (&found.status, &found.reason))
+}
+
+/// Ready, Reconciling and Stalled, as GitOps tools read them.
+pub fn conditions(installation: &Installation) -> [String; 3] {
+    [
+        ConditionType::Ready,
+        ConditionType::Reconciling,
+        ConditionType::Stalled,
+    ]
+    .map(|of| format!("{of}={}", condition(installation, of).0))
 }
 
 /// The condition, if the status speaks of the newest generation.

@@ -78,6 +78,9 @@ fn refuse_unsubmittable(name: &str, parameter: Option<&Parameter>, findings: &mu
 }
 
 fn submitted(name: &str, default: Option<&Value>, context: &Context) -> Fact {
+    if context.withheld.contains(name) {
+        return Fact::Withheld;
+    }
     let submitted = context.parameters.get(name).cloned();
     submitted
         .or_else(|| default.cloned().map(Held::plain))

@@ -2,8 +2,8 @@
 # ./dev test: everything that CI checks. Each step is a verb of ./dev, its output goes to a log, the first failure ends
 # the run and shows the end of that log.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source tools/common.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source .ci/steps/common.sh
 
 logs=$target/test-logs
 heartbeat_seconds=15
