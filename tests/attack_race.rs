@@ -24,7 +24,7 @@ async fn race(round: u32) {
     let test = TestNamespace::new("race").await;
     let (one, other) = (test.operator().await, test.operator().await);
     // In turn they find the Installation when they start, and are there before it.
-    let running = if round % 2 == 0 {
+    let running = if round.is_multiple_of(2) {
         let running = [one.start(), other.start()];
         test.wait_until_quiet().await;
         test.install_wiki().await;
