@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
@@ -33,15 +32,8 @@ enum Format {
 }
 
 /// Runs the verb.
-pub fn run(arguments: &Conformance) -> ExitCode {
-    match report(arguments, &mut io::stdout().lock()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+pub fn run(arguments: &Conformance) -> anyhow::Result<bool> {
+    report(arguments, &mut io::stdout().lock())
 }
 
 fn report(arguments: &Conformance, out: &mut impl Write) -> anyhow::Result<bool> {

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 
@@ -23,15 +22,8 @@ pub struct Form {
 }
 
 /// Runs the verb.
-pub fn run(arguments: &Form) -> ExitCode {
-    match print(arguments, &mut io::stdout().lock()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+pub fn run(arguments: &Form) -> anyhow::Result<bool> {
+    print(arguments, &mut io::stdout().lock())
 }
 
 fn print(arguments: &Form, out: &mut impl Write) -> anyhow::Result<bool> {

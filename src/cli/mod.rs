@@ -17,6 +17,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::document::result::Status;
+
 /// Installs applications described by Musher blueprints on Kubernetes.
 #[derive(Debug, Parser)]
 #[command(name = "installation-operator", version = VERSION, propagate_version = true, arg_required_else_help = true)]
@@ -43,24 +45,56 @@ impl Cli {
     /// Does what was asked and says how it ended.
     pub fn run(self) -> ExitCode {
         match self.verb {
-            Verb::Validate(args) => validate::run(&args),
-            Verb::Resolve(args) => args.run(),
-            Verb::Render(args) => args.run(),
-            Verb::Form(args) => form::run(&args),
-            Verb::Normalize(args) => normalize::run(&args),
-            Verb::Conformance(args) => conformance::run(&args),
-            Verb::Controller(args) => outcome(args.run()),
-            Verb::Crds(args) => outcome(args.run()),
+            Verb::Validate(args) => exit(validate::run(&args)),
+            Verb::Resolve(args) => exit(args.run()),
+            Verb::Render(args) => exit(args.run()),
+            Verb::Form(args) => exit(form::run(&args)),
+            Verb::Normalize(args) => exit(normalize::run(&args)),
+            Verb::Conformance(args) => exit(conformance::run(&args)),
+            Verb::Controller(args) => exit(args.run()),
+            Verb::Crds(args) => exit(args.run()),
         }
     }
 }
 
-fn outcome(result: anyhow::Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
+/// How a verb that could be carried out ended.
+enum Ended {
+    Well,
+    Refused,
+    Incomplete,
+}
+
+impl From<()> for Ended {
+    fn from((): ()) -> Self {
+        Self::Well
+    }
+}
+
+impl From<bool> for Ended {
+    fn from(well: bool) -> Self {
+        if well { Self::Well } else { Self::Refused }
+    }
+}
+
+impl From<Status> for Ended {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Valid => Self::Well,
+            Status::Invalid => Self::Refused,
+            Status::Incomplete => Self::Incomplete,
+        }
+    }
+}
+
+/// The exit status: 0 well, 1 refused, 3 incomplete, and 2 when the verb could not be carried out, as for wrong usage.
+fn exit(outcome: anyhow::Result<impl Into<Ended>>) -> ExitCode {
+    match outcome.map(Into::into) {
+        Ok(Ended::Well) => ExitCode::SUCCESS,
+        Ok(Ended::Refused) => ExitCode::from(1),
+        Ok(Ended::Incomplete) => ExitCode::from(3),
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(2)
         }
     }
 }

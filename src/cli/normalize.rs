@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 
@@ -22,15 +21,8 @@ pub struct Normalize {
 }
 
 /// Runs the verb.
-pub fn run(arguments: &Normalize) -> ExitCode {
-    match print(arguments, &mut io::stdout().lock()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+pub fn run(arguments: &Normalize) -> anyhow::Result<bool> {
+    print(arguments, &mut io::stdout().lock())
 }
 
 fn print(arguments: &Normalize, out: &mut impl Write) -> anyhow::Result<bool> {

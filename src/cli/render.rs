@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::offline::{Offline, Selected};
-use super::resolve::{exit, explain};
+use super::resolve::explain;
 use crate::acquire::Findings;
 use crate::contract::blueprint::parameter::Supply;
 use crate::contract::contracts::Contracts;
@@ -36,8 +35,11 @@ pub struct Render {
 
 impl Render {
     /// Runs the verb.
-    pub fn run(&self) -> ExitCode {
-        exit(self.report(&mut io::stdout().lock()))
+    ///
+    /// # Errors
+    /// When something cannot be read or written.
+    pub fn run(&self) -> anyhow::Result<Status> {
+        self.report(&mut io::stdout().lock())
     }
 
     fn report(&self, out: &mut impl Write) -> anyhow::Result<Status> {

@@ -1,7 +1,6 @@
 //! `resolve ITEM`: what an item resolves to with a context file, without a cluster and without a secret on the screen.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -34,8 +33,11 @@ enum Format {
 
 impl Resolve {
     /// Runs the verb.
-    pub fn run(&self) -> ExitCode {
-        exit(self.report(&mut io::stdout().lock()))
+    ///
+    /// # Errors
+    /// When something cannot be read or written.
+    pub fn run(&self) -> anyhow::Result<Status> {
+        self.report(&mut io::stdout().lock())
     }
 
     fn report(&self, out: &mut impl Write) -> anyhow::Result<Status> {
@@ -110,18 +112,5 @@ fn file(document: Document) -> &'static str {
     match document {
         Document::Blueprint => "blueprint.yaml",
         Document::Installation => "the Installation",
-    }
-}
-
-/// The exit status that every verb about documents shares.
-pub(super) fn exit(outcome: anyhow::Result<Status>) -> ExitCode {
-    match outcome {
-        Ok(Status::Valid) => ExitCode::SUCCESS,
-        Ok(Status::Invalid) => ExitCode::from(1),
-        Ok(Status::Incomplete) => ExitCode::from(3),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
     }
 }

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -47,17 +46,8 @@ enum Format {
 }
 
 /// Runs the verb. Colours go to a terminal only, and not there when `NO_COLOR` is set.
-pub fn run(arguments: &Validate) -> ExitCode {
-    let status = report(arguments, &mut anstream::stdout().lock());
-    match status {
-        Ok(Status::Valid) => ExitCode::SUCCESS,
-        Ok(Status::Invalid) => ExitCode::from(1),
-        Ok(Status::Incomplete) => ExitCode::from(3),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+pub fn run(arguments: &Validate) -> anyhow::Result<Status> {
+    report(arguments, &mut anstream::stdout().lock())
 }
 
 /// A result beside the path that it is about.

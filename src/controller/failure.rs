@@ -101,7 +101,7 @@ pub enum Failure {
 pub enum Retry {
     /// After a delay that is short at first and grows with every failure in a row.
     Backoff,
-    /// When something relevant changes: trying again by itself would end the same way.
+    /// When something relevant changes: trying again by itself would most likely end the same way.
     OnChange,
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
@@ -81,6 +82,10 @@ pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Act
     Ok(Action::await_change())
 }
 
+/// How long until a stalled Installation is looked at again by itself: a stranger's object may go without any watch of
+/// ours telling. Looking writes nothing.
+const SLOW: Duration = Duration::from_secs(300);
+
 /// When a failed reconcile is tried again.
 pub fn retry(installation: Arc<Installation>, failure: &Failure, shell: Arc<Shell>) -> Action {
     let name = installation.name_any();
@@ -92,7 +97,7 @@ pub fn retry(installation: Arc<Installation>, failure: &Failure, shell: Arc<Shel
         }
         Retry::OnChange => {
             tracing::warn!(installation = name, reason = %failure.reason(), "{failure}");
-            Action::await_change()
+            Action::requeue(SLOW)
         }
     }
 }

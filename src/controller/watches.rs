@@ -9,6 +9,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 
 use crate::api::Installation;
+use crate::api::condition::ConditionType;
 use crate::api::names::{IDENTITY_LABEL, INSTALLATION_LABEL};
 
 /// Installations of the cache that satisfy `wakes`.
@@ -24,7 +25,20 @@ fn woken(
         .collect()
 }
 
-/// A Secret wakes those whose precious state or environment it is, and those that name it.
+/// Whether `installation` is stalled over an object of this name, whose going has no label to tell of it.
+fn is_stalled_over(installation: &Installation, name: &str) -> bool {
+    let conditions = installation
+        .status
+        .iter()
+        .flat_map(|status| &status.conditions);
+    conditions
+        .filter(|condition| {
+            condition.type_ == ConditionType::Stalled.as_ref() && condition.status == "True"
+        })
+        .any(|condition| condition.message.contains(name))
+}
+
+/// A Secret wakes those whose precious state or environment it is, those that name it, and those stalled over it.
 pub fn by_secret(
     store: &Store<Installation>,
     secret: &PartialObjectMeta<Secret>,
@@ -37,6 +51,7 @@ pub fn by_secret(
                 .get(IDENTITY_LABEL)
                 .is_some_and(|identity| identity == installation.identity())
                 || labels.get(INSTALLATION_LABEL) == Some(&installation.name_any())
+                || is_stalled_over(installation, &name)
                 || installation.spec.parameters.values().any(|submitted| {
                     submitted
                         .secret_key_ref
@@ -71,7 +86,8 @@ pub fn by_identity<K: kube::Resource>(
     let identity = object.labels().get(IDENTITY_LABEL);
     woken(store, |installation| {
         installation.namespace() == object.namespace()
-            && identity.is_some_and(|found| found == installation.identity())
+            && (identity.is_some_and(|found| found == installation.identity())
+                || is_stalled_over(installation, &object.name_any()))
     })
 }
 

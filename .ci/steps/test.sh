@@ -2,8 +2,8 @@
 # ./dev test: everything that CI checks. Each step is a verb of ./dev, its output goes to a log, the first failure ends
 # the run and shows the end of that log.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source tools/common.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source .ci/steps/common.sh
 
 logs=$target/test-logs
 heartbeat_seconds=15
@@ -51,13 +51,13 @@ run() {
   # As a program of its own: in a function behind `if`, a failing command would not end anything.
   if ! ./dev "$@" >"$log" 2>&1; then
     end_heartbeat
-    summary+=("$(printf '%-18s FAILED after %4d s' "$name" $((SECONDS - begin)))")
+    summary+=("$(printf '%-18s %5d s  FAILED' "$name" $((SECONDS - begin)))")
     say "-- the end of $log:"
     tail -n "$tail_lines" "$log" >&2
     exit 1
   fi
   end_heartbeat
-  summary+=("$(printf '%-18s ok     in    %4d s' "$name" $((SECONDS - begin)))")
+  summary+=("$(printf '%-18s %5d s' "$name" $((SECONDS - begin)))")
   say "   ok, $((SECONDS - begin)) s"
 }
 
@@ -70,12 +70,12 @@ begin_heartbeat() {
     done
   ) &
   beating=$!
+  disown
 }
 
 end_heartbeat() {
   [[ -n $beating ]] || return 0
   kill "$beating" 2>/dev/null || true
-  wait "$beating" 2>/dev/null || true
   beating=
 }
 
@@ -91,7 +91,7 @@ wait_for_cluster_build() {
   fi
   building=
   end_heartbeat
-  summary+=("$(printf '%-18s ok     in    %4d s' "cluster build" $((SECONDS - begin)))")
+  summary+=("$(printf '%-18s %5d s' "cluster build" $((SECONDS - begin)))")
 }
 
 # For the steps that follow, which take it from KUBECONFIG.
@@ -99,7 +99,7 @@ start_cluster() {
   local begin=$SECONDS
   say "== cluster"
   use_cluster
-  summary+=("$(printf '%-18s ok     in    %4d s' cluster $((SECONDS - begin)))")
+  summary+=("$(printf '%-18s %5d s' cluster $((SECONDS - begin)))")
 }
 
 demo() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # ./dev demo: from nothing to a ready Installation on a real Kubernetes, and the proof that it works.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source tools/common.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source .ci/steps/common.sh
 
 namespace=demo
 operator_namespace='installation-operator'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # ./dev deny: what deny.toml says of the dependencies.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source tools/common.sh
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source .ci/steps/common.sh
 
 version=0.20.2
 advisories=https://github.com/rustsec/advisory-db
