@@ -113,7 +113,7 @@ fn traces(secret: &str) -> Vec<String> {
     let digest = Sha256::digest(secret);
     vec![
         secret[..10].to_owned(),
-        BASE64_NOPAD.encode(secret[..9].as_bytes()),
+        BASE64_NOPAD.encode(&secret.as_bytes()[..9]),
         HEXLOWER.encode(&digest)[..16].to_owned(),
         HEXLOWER.encode(&digest)[..16].to_uppercase(),
         BASE64.encode(&digest)[..16].to_owned(),
