@@ -10,7 +10,7 @@ use support::item::PASSWORD;
 use support::{Item, Moment, ONE_INSTALL, TestNamespace};
 
 /// How many namespaces are attacked at once.
-const AT_ONCE: usize = 3;
+const AT_ONCE: usize = 5;
 
 #[tokio::test]
 async fn an_install_is_written_in_the_order_of_the_design() {

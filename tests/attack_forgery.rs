@@ -82,6 +82,9 @@ async fn a_lost_credential_is_never_made_anew_and_a_restored_one_heals() {
     assert!(after.password(PASSWORD, 0) == before.password(PASSWORD, 0));
 }
 
+/// Makes an object one that the operator would not have made.
+type Forge<'a> = &'a dyn Fn(&mut Value);
+
 #[tokio::test]
 async fn a_planted_credential_is_neither_used_nor_overwritten() {
     let test = TestNamespace::new("planted").await;
@@ -89,7 +92,7 @@ async fn a_planted_credential_is_neither_used_nor_overwritten() {
     let item = test.item().await;
     let labels =
         |secret: &mut Value, key: &str, value: Value| secret["metadata"]["labels"][key] = value;
-    let cases: [(&str, &dyn Fn(&mut Value)); 9] = [
+    let cases: [(&str, Forge); 9] = [
         ("of-another-type", &|secret| {
             secret["type"] = json!("Opaque")
         }),

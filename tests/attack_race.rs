@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
+use futures::StreamExt as _;
 use installation_operator::api::Installation;
 use installation_operator::api::condition::ConditionType;
 use installation_operator::api::names::VERSION_LABEL;
@@ -15,56 +16,59 @@ use support::{Counts, ONE_INSTALL, TestNamespace};
 
 #[tokio::test]
 async fn two_operators_make_one_of_everything() {
-    for round in 1..=5 {
-        let test = TestNamespace::new("race").await;
-        let (one, other) = (test.operator().await, test.operator().await);
-        // In turn they find the Installation when they start, and are there before it.
-        let running = if round % 2 == 0 {
-            let running = [one.start(), other.start()];
-            test.wait_until_quiet().await;
-            test.install_wiki().await;
-            running
-        } else {
-            let wiki = test.item().await.installation("wiki").build();
-            test.create(&wiki).await;
-            let running = [one.start(), other.start()];
-            test.wait_until_materialized("wiki").await;
-            running
-        };
-        test.wait_until_quiet().await;
-        assert_eq!(test.stock().await.counts(), ONE_INSTALL, "round {round}");
+    let rounds = futures::stream::iter((1..=5).map(race));
+    rounds.buffer_unordered(5).collect::<()>().await;
+}
 
-        for title in ["Second", "Third"] {
-            let change = json!({"spec": {"parameters": {"siteTitle": {"value": title}}}});
-            test.merge("wiki", change).await;
-            test.wait_until_materialized("wiki").await;
-        }
+async fn race(round: u32) {
+    let test = TestNamespace::new("race").await;
+    let (one, other) = (test.operator().await, test.operator().await);
+    // In turn they find the Installation when they start, and are there before it.
+    let running = if round.is_multiple_of(2) {
+        let running = [one.start(), other.start()];
         test.wait_until_quiet().await;
-        let stock = test.stock().await;
-        let expected = Counts {
-            snapshots: 3,
-            records: 3,
-            ..ONE_INSTALL
-        };
-        assert_eq!(stock.counts(), expected, "round {round}");
-        let versions: BTreeSet<_> = stock
-            .records
-            .iter()
-            .map(|record| record.labels()[VERSION_LABEL].clone())
-            .collect();
-        assert_eq!(Vec::from_iter(versions), ["1", "2", "3"], "round {round}");
+        test.install_wiki().await;
+        running
+    } else {
+        let wiki = test.item().await.installation("wiki").build();
+        test.create(&wiki).await;
+        let running = [one.start(), other.start()];
         test.wait_until_materialized("wiki").await;
-        for operator in &running {
-            assert!(
-                operator.exit_status().is_none(),
-                "round {round}: an operator ended"
-            );
-            assert!(
-                !operator.log().contains("panicked"),
-                "round {round}: {}",
-                operator.log()
-            );
-        }
+        running
+    };
+    test.wait_until_quiet().await;
+    assert_eq!(test.stock().await.counts(), ONE_INSTALL, "round {round}");
+
+    for title in ["Second", "Third"] {
+        let change = json!({"spec": {"parameters": {"siteTitle": {"value": title}}}});
+        test.merge("wiki", change).await;
+        test.wait_until_materialized("wiki").await;
+    }
+    test.wait_until_quiet().await;
+    let stock = test.stock().await;
+    let expected = Counts {
+        snapshots: 3,
+        records: 3,
+        ..ONE_INSTALL
+    };
+    assert_eq!(stock.counts(), expected, "round {round}");
+    let versions: BTreeSet<_> = stock
+        .records
+        .iter()
+        .map(|record| record.labels()[VERSION_LABEL].clone())
+        .collect();
+    assert_eq!(Vec::from_iter(versions), ["1", "2", "3"], "round {round}");
+    test.wait_until_materialized("wiki").await;
+    for operator in &running {
+        assert!(
+            operator.exit_status().is_none(),
+            "round {round}: an operator ended"
+        );
+        assert!(
+            !operator.log().contains("panicked"),
+            "round {round}: {}",
+            operator.log()
+        );
     }
 }
 

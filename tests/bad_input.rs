@@ -211,7 +211,13 @@ async fn what_is_missing_is_said_and_awaited() {
         ),
         (
             "public",
-            node("web", "exposure: { http: PUBLIC }").installation("public"),
+            node("web", "exposure: { http: PUBLIC }")
+                .edited(
+                    "web.yaml",
+                    "  contract:\n",
+                    "    health: { readiness: { http: { endpoint: http, path: /healthz } } }\n  contract:\n",
+                )
+                .installation("public"),
             Incomplete("BP-NODE-005 support:exposure:web:http /spec/components/web/exposure/http"),
         ),
         (
