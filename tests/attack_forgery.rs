@@ -8,7 +8,7 @@ use std::time::Duration;
 use data_encoding::BASE64;
 use installation_operator::api::names::{
     self, FORMAT_ANNOTATION, GENERATION_LABEL, GENERATOR_ANNOTATION, IDENTITY_LABEL,
-    PARAMETER_LABEL, Precious, VERSION_LABEL,
+    PARAMETER_ANNOTATION, Precious, VERSION_LABEL,
 };
 use installation_operator::api::{Installation, ResolutionRecord};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -86,6 +86,29 @@ async fn a_lost_credential_is_never_made_anew_and_a_restored_one_heals() {
 type Forge<'a> = &'a dyn Fn(&mut Value);
 
 #[tokio::test]
+async fn a_lost_snapshot_or_document_is_named_and_never_made_up_for() {
+    let test = TestNamespace::new("state-lost").await;
+    let _operator = test.operator().await.start();
+    test.install_wiki().await;
+    let before = test.stock().await;
+    for kind in [Precious::Snapshot, Precious::Source] {
+        let lost = before.of(kind)[0].clone();
+        test.api::<Secret>()
+            .delete(&lost.name_any(), &DeleteParams::default())
+            .await
+            .expect("it goes");
+        test.wait_until_stalled("wiki", "StateLost").await;
+        assert!(test.describe("wiki").await.contains(&lost.name_any()));
+
+        let mut restored = lost.clone();
+        (restored.metadata.uid, restored.metadata.resource_version) = (None, None);
+        test.create(&restored).await;
+        test.wait_until_materialized("wiki").await;
+    }
+    assert_eq!(test.stock().await.counts(), ONE_INSTALL);
+}
+
+#[tokio::test]
 async fn a_planted_credential_is_neither_used_nor_overwritten() {
     let test = TestNamespace::new("planted").await;
     let _operator = test.operator().await.start();
@@ -100,7 +123,7 @@ async fn a_planted_credential_is_neither_used_nor_overwritten() {
             labels(secret, IDENTITY_LABEL, json!("other"))
         }),
         ("of-another-parameter", &|secret| {
-            labels(secret, PARAMETER_LABEL, json!("other"))
+            secret["metadata"]["annotations"][PARAMETER_ANNOTATION] = json!("other")
         }),
         ("of-another-generation", &|secret| {
             labels(secret, GENERATION_LABEL, json!("1"))
@@ -520,8 +543,12 @@ fn credential(identity: &str) -> Value {
     json!({
         "metadata": {
             "name": names::credential(identity, PASSWORD, 0),
-            "labels": {IDENTITY_LABEL: identity, PARAMETER_LABEL: PASSWORD, GENERATION_LABEL: "0"},
-            "annotations": {FORMAT_ANNOTATION: "1", GENERATOR_ANNOTATION: "HEX/32"}
+            "labels": {IDENTITY_LABEL: identity, GENERATION_LABEL: "0"},
+            "annotations": {
+                FORMAT_ANNOTATION: "1",
+                PARAMETER_ANNOTATION: PASSWORD,
+                GENERATOR_ANNOTATION: "HEX/32"
+            }
         },
         "type": Precious::Credential.secret_type(),
         "immutable": true,

@@ -13,8 +13,8 @@ pub const FIELD_MANAGER: &str = "installation-operator";
 pub const IDENTITY_LABEL: &str = "install.musher.dev/identity";
 /// Label of snapshots and records: their version.
 pub const VERSION_LABEL: &str = "install.musher.dev/version";
-/// Label of credentials: the generated parameter.
-pub const PARAMETER_LABEL: &str = "install.musher.dev/parameter";
+/// Annotation of credentials: the generated parameter, whose name may be longer than a label.
+pub const PARAMETER_ANNOTATION: &str = "install.musher.dev/parameter";
 /// Label of credentials: the rotation generation.
 pub const GENERATION_LABEL: &str = "install.musher.dev/generation";
 /// Label of everything that is not precious: the Installation's name.
@@ -181,7 +181,7 @@ wiki-web-env-1-5gm3ay4n
             FIELD_MANAGER,
             IDENTITY_LABEL,
             VERSION_LABEL,
-            PARAMETER_LABEL,
+            PARAMETER_ANNOTATION,
             GENERATION_LABEL,
             INSTALLATION_LABEL,
             NODE_LABEL,

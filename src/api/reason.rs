@@ -47,6 +47,9 @@ pub enum Reason {
     /// A credential that the history of this identity names is gone. It is never made anew: restore the Secret that the
     /// message names, or rotate to a new generation after removing the history that names the lost one.
     CredentialLost,
+    /// A snapshot, or a document that was accepted, is gone. What runs is left as it is: restore the Secret that the
+    /// message names.
+    StateLost,
     /// Another live Installation holds this identity. Delete that one, or give this one another `spec.identity`.
     IdentityInUse,
     /// The retained state of this identity belongs to another item. Use another name or `spec.identity`, or remove the
@@ -98,6 +101,7 @@ impl Reason {
             | Self::NodesNotReady
             | Self::ForeignObject
             | Self::CredentialLost
+            | Self::StateLost
             | Self::IdentityInUse
             | Self::ForeignState
             | Self::NewerState

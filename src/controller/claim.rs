@@ -26,6 +26,9 @@ pub struct Claim {
     pub item: String,
     /// The Installation that holds it.
     pub holder: Holder,
+    /// The number of the newest version ever persisted: no number is used twice, and the loss of the newest snapshot is
+    /// noticed rather than made up for.
+    pub versions: u64,
 }
 
 /// The Installation that holds an identity.
@@ -51,6 +54,8 @@ impl Holder {
 pub struct Held {
     /// The claim.
     pub claim: Claim,
+    /// The Secret that holds it, as last seen.
+    secret: Secret,
     /// Whether retained state of a former holder was taken over just now.
     pub taken_over: bool,
 }
@@ -95,7 +100,7 @@ impl Shell {
             installation.identity(),
         );
         let wanted = Holder::of(installation);
-        let (stands, mut secret) = match &shelf.claim {
+        let (stands, secret) = match &shelf.claim {
             Some(secret) => (true, secret.clone()),
             None => {
                 // State whose claim alone was lost still says what it is of.
@@ -110,6 +115,7 @@ impl Shell {
                     id: self.claim_id(shelf)?,
                     item: item.to_owned(),
                     holder: wanted.clone(),
+                    versions: 0,
                 };
                 match self
                     .create_or_read(
@@ -137,6 +143,7 @@ impl Shell {
         if same_holder && claim.item == item {
             return Ok(Held {
                 claim,
+                secret,
                 taken_over: false,
             });
         }
@@ -145,21 +152,56 @@ impl Shell {
             holder: wanted,
             ..claim
         };
-        // The resource version makes this a compare-and-swap: of two that take over, one gets a conflict.
-        secret.data = claim.secret(&namespace, identity).data;
+        let secret = self
+            .swap_claim(&namespace, identity, &claim, secret)
+            .await?;
+        Ok(Held {
+            claim,
+            secret,
+            taken_over: stands && !same_holder && shelf.state() > 0,
+        })
+    }
+
+    /// Makes sure that the claim counts version `number`.
+    ///
+    /// # Errors
+    /// [`Failure::Conflict`] when the claim changed since it was read, and what writing ends in.
+    pub async fn count_version(
+        &self,
+        namespace: &str,
+        identity: &str,
+        held: &mut Held,
+        number: u64,
+    ) -> Result<(), Failure> {
+        if held.claim.versions < number {
+            held.claim.versions = number;
+            let secret = held.secret.clone();
+            held.secret = self
+                .swap_claim(namespace, identity, &held.claim, secret)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Writes `claim` over the one in `secret`. The resource version makes this a compare-and-swap: of two that take
+    /// over, one gets a conflict.
+    async fn swap_claim(
+        &self,
+        namespace: &str,
+        identity: &str,
+        claim: &Claim,
+        mut secret: Secret,
+    ) -> Result<Secret, Failure> {
+        secret.data = claim.secret(namespace, identity).data;
         let params = PostParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PostParams::default()
         };
         let name = names::claim(identity);
-        self.secrets(&namespace)
+        self.secrets(namespace)
             .replace(&name, &params, &secret)
             .await
-            .asked(|| format!("update Secret {name}"))?;
-        Ok(Held {
-            claim,
-            taken_over: stands && !same_holder && shelf.state() > 0,
-        })
+            .asked(|| format!("update Secret {name}"))
     }
 
     /// Whether `holder` still exists; being deleted counts as existing.

@@ -10,7 +10,9 @@ use super::failure::Failure;
 use super::history::{Generation, History, key, read_credential};
 use super::precious::{self, foreign};
 use super::shell::{Created, Shell};
-use crate::api::names::{self, GENERATION_LABEL, GENERATOR_ANNOTATION, PARAMETER_LABEL, Precious};
+use crate::api::names::{
+    self, GENERATION_LABEL, GENERATOR_ANNOTATION, PARAMETER_ANNOTATION, Precious,
+};
 use crate::contract::blueprint::parameter::{Encoding, Generator};
 use crate::resolution::context::Credential;
 use crate::resolution::credential::encode;
@@ -126,14 +128,14 @@ pub fn reference(namespace: &str, identity: &str, parameter: &str) -> String {
 fn secret(namespace: &str, identity: &str, wanted: &Wanted, value: &str) -> SecretObject {
     let name = names::credential(identity, &wanted.parameter, wanted.generation);
     let mut metadata = precious::metadata(namespace, identity, name);
-    metadata.labels.get_or_insert_default().extend([
-        (PARAMETER_LABEL.to_owned(), wanted.parameter.clone()),
-        (GENERATION_LABEL.to_owned(), wanted.generation.to_string()),
-    ]);
     metadata
-        .annotations
+        .labels
         .get_or_insert_default()
-        .insert(GENERATOR_ANNOTATION.to_owned(), format(wanted.generator));
+        .insert(GENERATION_LABEL.to_owned(), wanted.generation.to_string());
+    metadata.annotations.get_or_insert_default().extend([
+        (PARAMETER_ANNOTATION.to_owned(), wanted.parameter.clone()),
+        (GENERATOR_ANNOTATION.to_owned(), format(wanted.generator)),
+    ]);
     let data = [(key::CREDENTIAL.to_owned(), value.as_bytes().to_vec())].into();
     precious::secret(Precious::Credential, metadata, data, true)
 }
@@ -165,6 +167,30 @@ pub fn fits(format: &str, value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_parameter_that_the_contract_allows_has_a_credential() {
+        let wanted = Wanted {
+            parameter: "p".repeat(64),
+            generation: 0,
+            generator: Generator {
+                byte_length: 16,
+                encoding: Encoding::Hex,
+            },
+        };
+        let secret = secret("ns", &"i".repeat(63), &wanted, &"ab".repeat(16));
+        for value in secret
+            .metadata
+            .labels
+            .iter()
+            .flat_map(|labels| labels.values())
+        {
+            assert!(value.len() <= 63, "no label takes {value}");
+        }
+        let identity = "i".repeat(63);
+        let (at, _) = read_credential(&secret, &identity).expect("it reads back");
+        assert_eq!(at, (wanted.parameter, 0));
+    }
 
     #[test]
     fn a_value_fits_the_format_it_was_made_in_and_no_other() {

@@ -58,6 +58,16 @@ pub enum Failure {
         /// The snapshot that names it.
         named_by: String,
     },
+    /// A snapshot or an accepted document that history needs is gone.
+    #[error(
+        "Secret {secret} is gone: {needed_by} stands on it. What runs is left as it is. Restore that Secret from a backup"
+    )]
+    StateLost {
+        /// The Secret's name.
+        secret: String,
+        /// What stands on it.
+        needed_by: String,
+    },
     /// Another live Installation holds the identity.
     #[error(
         "identity {identity} is held by Installation {holder}. Delete that one, or give this one another spec.identity"
@@ -112,6 +122,7 @@ impl Failure {
             Self::Conflict { .. } | Self::Api { .. } | Self::Refused { .. } => Retry::Backoff,
             Self::ForeignObject { .. }
             | Self::CredentialLost { .. }
+            | Self::StateLost { .. }
             | Self::IdentityInUse { .. }
             | Self::ForeignState { .. }
             | Self::NewerState { .. } => Retry::OnChange,
@@ -121,10 +132,13 @@ impl Failure {
     /// The reason that conditions and events carry.
     pub fn reason(&self) -> Reason {
         match self {
-            Self::Api { .. } | Self::Conflict { .. } => Reason::ApiUnavailable,
+            Self::Api { .. } => Reason::ApiUnavailable,
+            // Nobody has to act: what was read was out of date.
+            Self::Conflict { .. } => Reason::Progressing,
             Self::Refused { .. } => Reason::Refused,
             Self::ForeignObject { .. } => Reason::ForeignObject,
             Self::CredentialLost { .. } => Reason::CredentialLost,
+            Self::StateLost { .. } => Reason::StateLost,
             Self::IdentityInUse { .. } => Reason::IdentityInUse,
             Self::ForeignState { .. } => Reason::ForeignState,
             Self::NewerState { .. } => Reason::NewerState,

@@ -15,7 +15,7 @@ use super::shelf::Shelf;
 use crate::api::ResolutionRecord;
 use crate::api::names::{
     self, CHUNK_ANNOTATION, DIGEST_ANNOTATION, GENERATION_LABEL, GENERATOR_ANNOTATION,
-    PARAMETER_LABEL, Precious, VERSION_LABEL,
+    PARAMETER_ANNOTATION, Precious, VERSION_LABEL,
 };
 use crate::contract::contracts::Contracts;
 use crate::materialize::pins::Pins;
@@ -75,15 +75,21 @@ pub struct History {
     pub credentials: BTreeMap<(String, u64), Generation>,
     /// Accepted documents by digest.
     pub sources: Sources,
+    identity: String,
+    counted: u64,
 }
 
 impl History {
-    /// Reads the shelf of `identity`.
+    /// Reads the shelf of `identity`, whose claim has `counted` versions.
     ///
     /// # Errors
-    /// [`Failure::NewerState`], [`Failure::ForeignObject`], [`Failure::CredentialLost`].
-    pub fn read(identity: &str, shelf: &Shelf) -> Result<Self, Failure> {
-        let mut history = Self::default();
+    /// [`Failure::NewerState`], [`Failure::ForeignObject`], [`Failure::CredentialLost`], [`Failure::StateLost`].
+    pub fn read(identity: &str, counted: u64, shelf: &Shelf) -> Result<Self, Failure> {
+        let mut history = Self {
+            identity: identity.to_owned(),
+            counted,
+            ..Self::default()
+        };
         for secret in &shelf.credentials {
             let (at, generation) = read_credential(secret, identity)?;
             history.credentials.insert(at, generation);
@@ -93,12 +99,13 @@ impl History {
             history.versions.push(read_snapshot(secret, identity)?);
         }
         history.versions.sort_by_key(|version| version.number);
-        for record in &shelf.records {
-            history
-                .recorded
-                .insert(history.match_record(record, identity)?);
+        if history.latest().map_or(0, |version| version.number) < counted {
+            return Err(history.snapshot_lost(counted));
         }
-        history.nothing_lost(identity)?;
+        for record in &shelf.records {
+            history.recorded.insert(history.match_record(record)?);
+        }
+        history.nothing_lost()?;
         Ok(history)
     }
 
@@ -140,8 +147,10 @@ impl History {
     /// Accepts the record of `version` from what is persisted alone.
     ///
     /// # Errors
-    /// [`Failure::ForeignObject`] when what is persisted does not agree with itself.
+    /// [`Failure::StateLost`] when a document is gone, [`Failure::ForeignObject`] when what is persisted does not agree
+    /// with itself.
     pub fn accept(&self, version: &Version) -> Result<AcceptedRecord, Failure> {
+        self.sources_present(version)?;
         let credentials =
             version
                 .snapshot
@@ -173,12 +182,12 @@ impl History {
     }
 
     /// The version that `record` is the record of.
-    fn match_record(&self, record: &ResolutionRecord, identity: &str) -> Result<u64, Failure> {
+    fn match_record(&self, record: &ResolutionRecord) -> Result<u64, Failure> {
         let object = || format!("ResolutionRecord {}", record.name_any());
         precious::check_format(&record.metadata, object)?;
         let number = number(label(&record.metadata, VERSION_LABEL));
         let named =
-            number.is_some_and(|number| record.name_any() == names::record(identity, number));
+            number.is_some_and(|number| record.name_any() == names::record(&self.identity, number));
         if !named {
             return Err(foreign(
                 object(),
@@ -190,7 +199,10 @@ impl History {
             .iter()
             .find(|version| Some(version.number) == number)
         {
-            None => Err(foreign(object(), "the snapshot it stands on is absent")),
+            None if number.is_some_and(|number| (1..=self.counted).contains(&number)) => {
+                Err(self.snapshot_lost(number.unwrap_or_default()))
+            }
+            None => Err(foreign(object(), "no snapshot stands behind it")),
             Some(version) if version.record != record.spec.0 => Err(foreign(
                 object(),
                 "it is not the record that follows from its snapshot",
@@ -199,8 +211,32 @@ impl History {
         }
     }
 
+    fn snapshot_lost(&self, number: u64) -> Failure {
+        Failure::StateLost {
+            secret: names::snapshot(&self.identity, number),
+            needed_by: format!("record version {number}"),
+        }
+    }
+
+    /// Every document that the record of `version` names is there, whole.
+    fn sources_present(&self, version: &Version) -> Result<(), Failure> {
+        let record = &version.record;
+        let components = record.components.values();
+        let digests = components.map(|component| &component.digest);
+        match std::iter::once(&record.blueprint_digest)
+            .chain(digests)
+            .find(|digest| self.sources.get(digest).is_none())
+        {
+            None => Ok(()),
+            Some(digest) => Err(Failure::StateLost {
+                secret: names::source(&self.identity, digest.as_str(), 0),
+                needed_by: format!("record version {}", version.number),
+            }),
+        }
+    }
+
     /// Every generation that a surviving snapshot names has its Secret.
-    fn nothing_lost(&self, identity: &str) -> Result<(), Failure> {
+    fn nothing_lost(&self) -> Result<(), Failure> {
         for version in &self.versions {
             for (parameter, reference) in version.snapshot.credentials() {
                 if !self
@@ -208,7 +244,7 @@ impl History {
                     .contains_key(&(parameter.clone(), reference.rotation))
                 {
                     return Err(Failure::CredentialLost {
-                        secret: names::credential(identity, parameter, reference.rotation),
+                        secret: names::credential(&self.identity, parameter, reference.rotation),
                         parameter: parameter.clone(),
                         generation: reference.rotation,
                         named_by: format!("snapshot version {}", version.number),
@@ -243,7 +279,7 @@ pub fn read_credential(
     identity: &str,
 ) -> Result<((String, u64), Generation), Failure> {
     let object = || describe(secret);
-    let parameter = label(&secret.metadata, PARAMETER_LABEL).unwrap_or_default();
+    let parameter = annotation(&secret.metadata, PARAMETER_ANNOTATION).unwrap_or_default();
     let Some(generation) = number(label(&secret.metadata, GENERATION_LABEL)) else {
         return Err(foreign(object(), "its generation differs"));
     };

@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use kube::runtime::controller::Action;
 
 use super::apply::Applied;
-use super::claim::Claim;
+use super::claim::Held;
 use super::failure::{Asked, Failure, Retry};
 use super::history::{History, Version};
 use super::intent::Intent;
@@ -84,7 +84,7 @@ pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Act
 
 /// How long until a stalled Installation is looked at again by itself: a stranger's object may go without any watch of
 /// ours telling. Looking writes nothing.
-const SLOW: Duration = Duration::from_secs(300);
+const SLOW: Duration = Duration::from_secs(60);
 
 /// When a failed reconcile is tried again.
 pub fn retry(installation: Arc<Installation>, failure: &Failure, shell: Arc<Shell>) -> Action {
@@ -122,7 +122,7 @@ async fn advance(
     let shelf = shelf?;
     shelf.refuse_newer()?;
     shell.ensure_finalizer(installation).await?;
-    let claim = shell.claim_identity(installation, item, &shelf).await?;
+    let mut claim = shell.claim_identity(installation, item, &shelf).await?;
     if claim.taken_over {
         let note = format!(
             "took over the retained state of identity {identity}: {} objects",
@@ -130,7 +130,12 @@ async fn advance(
         );
         shell.event(installation, Reason::TakenOver, note).await;
     }
-    let mut history = History::read(identity, &shelf)?;
+    let mut history = History::read(identity, claim.claim.versions, &shelf)?;
+    if let Some(version) = history.latest() {
+        shell
+            .count_version(&namespace, identity, &mut claim, version.number)
+            .await?;
+    }
     if let Some(version) = history.unrecorded().cloned() {
         shell.persist_record(&namespace, identity, &version).await?;
         history.recorded.insert(version.number);
@@ -161,7 +166,7 @@ async fn advance(
                 .carry_out(
                     installation,
                     plan,
-                    &claim.claim,
+                    &mut claim,
                     &mut history,
                     pass.current.as_ref(),
                     &mut findings,
@@ -286,7 +291,7 @@ impl Shell {
         let profiles = reader
             .acquire_profiles(&contracts, profile, findings)
             .await?;
-        let selections = selection::select(&contracts, &profiles, findings);
+        let selections = selection::select(&contracts, &profiles, &BTreeMap::new(), findings);
         let before = current
             .map(|(version, _)| version.snapshot.allocations().clone())
             .unwrap_or_default();
@@ -322,7 +327,7 @@ impl Shell {
         &self,
         installation: &Installation,
         plan: Plan,
-        claim: &Claim,
+        held: &mut Held,
         history: &mut History,
         current: Option<&(Version, AcceptedRecord)>,
         findings: &mut Findings,
@@ -343,7 +348,8 @@ impl Shell {
                 .await;
         }
         let contracts = plan.contracts.clone();
-        let Some(version) = plan.resolve(ensured.credentials, claim, history, current, findings)
+        let Some(version) =
+            plan.resolve(ensured.credentials, &held.claim, history, current, findings)
         else {
             return Ok(None);
         };
@@ -352,6 +358,8 @@ impl Shell {
             .await?;
         history.remember(&contracts);
         self.persist_snapshot(&namespace, identity, &version)
+            .await?;
+        self.count_version(&namespace, identity, held, version.number)
             .await?;
         self.persist_record(&namespace, identity, &version).await?;
         let accepted = history.accept(&version)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use installation_operator::api::ResolutionRecord;
 use installation_operator::api::names::{
-    GENERATION_LABEL, INSTALLATION_LABEL, PARAMETER_LABEL, Precious,
+    GENERATION_LABEL, INSTALLATION_LABEL, PARAMETER_ANNOTATION, Precious,
 };
 use installation_operator::controller::history::key;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -72,7 +72,11 @@ impl Stock {
     /// The value of a credential, if it exists.
     pub fn password(&self, parameter: &str, generation: u64) -> Option<String> {
         let found = self.of(Precious::Credential).iter().find(|secret| {
-            secret.labels().get(PARAMETER_LABEL).map(String::as_str) == Some(parameter)
+            secret
+                .annotations()
+                .get(PARAMETER_ANNOTATION)
+                .map(String::as_str)
+                == Some(parameter)
                 && secret.labels().get(GENERATION_LABEL) == Some(&generation.to_string())
         })?;
         let bytes = found.data.as_ref()?.get(key::CREDENTIAL)?;
