@@ -126,25 +126,15 @@ pub fn derive(subject: &Subject, pass: &Pass, failure: Option<&Failure>) -> Inst
     status
 }
 
-/// The status of a suspended Installation: as it was, and it says so.
+/// The status of a suspended Installation: as it was, except that nobody knows whether it still is.
 pub fn derive_suspended(subject: &Subject) -> InstallationStatus {
     let mut status = subject.previous.cloned().unwrap_or_default();
-    let message = "spec.suspend is true: the operator does nothing here; set it to false to go on";
-    let was = |of: ConditionType| {
-        let found = status
-            .conditions
-            .iter()
-            .find(|condition| condition.type_ == of.as_ref());
-        match found.map(|condition| condition.status.as_str()) {
-            Some(TRUE) => TRUE,
-            Some(FALSE) => FALSE,
-            _ => UNKNOWN,
-        }
-    };
+    let message =
+        "spec.suspend is true: the operator neither acts nor looks; set it to false to go on";
     let conditions = vec![
         (
             ConditionType::Ready,
-            verdict(was(ConditionType::Ready), Reason::Suspended, message),
+            verdict(UNKNOWN, Reason::Suspended, message),
         ),
         (
             ConditionType::Reconciling,
@@ -153,6 +143,10 @@ pub fn derive_suspended(subject: &Subject) -> InstallationStatus {
         (
             ConditionType::Stalled,
             verdict(FALSE, Reason::Suspended, message),
+        ),
+        (
+            ConditionType::Available,
+            verdict(UNKNOWN, Reason::Suspended, message),
         ),
     ];
     let rest = status
@@ -336,15 +330,33 @@ fn available(pass: &Pass, nodes: &[NodeStatus]) -> Verdict {
             Reason::Progressing,
             "the workloads have not been looked at yet",
         ),
-        (Some(_), Some((version, _))) => match unready(nodes) {
-            None => verdict(
-                TRUE,
-                Reason::Serving,
-                format!("record version {} serves", version.number),
-            ),
-            Some((_, message)) => verdict(FALSE, Reason::NodesNotReady, message),
-        },
+        (Some(applied), Some(_)) => {
+            let serves = |node: &&NodeStatus| {
+                node.state == READY || is_available(&applied.deployments, node.workload.as_deref())
+            };
+            let down: Vec<&str> = nodes
+                .iter()
+                .filter(|node| !serves(node))
+                .map(|node| node.name.as_str())
+                .collect();
+            if down.is_empty() {
+                verdict(TRUE, Reason::Serving, "every node serves")
+            } else {
+                let message = format!("not serving: {}", down.join(", "));
+                verdict(FALSE, Reason::NodesNotReady, message)
+            }
+        }
     }
+}
+
+/// Whether the Deployment `workload` has the pods that it needs, of whichever template.
+fn is_available(deployments: &BTreeMap<String, Deployment>, workload: Option<&str>) -> bool {
+    workload
+        .and_then(|workload| deployments.get(workload.strip_prefix("Deployment/")?))
+        .and_then(|deployment| deployment.status.as_ref())
+        .into_iter()
+        .flat_map(|status| status.conditions.iter().flatten())
+        .any(|condition| condition.type_ == "Available" && condition.status == TRUE)
 }
 
 /// The nodes that are not ready, in words, and whether one of them is failing.
@@ -715,7 +727,7 @@ mod tests {
                 "a lost race",
                 with(None),
                 Some(&conflict),
-                "Ready=Unknown(ApiUnavailable) Reconciling=True(ApiUnavailable) Stalled=False(Progressing)",
+                "Ready=Unknown(Progressing) Reconciling=True(Progressing) Stalled=False(Progressing)",
             ),
         ] {
             assert_eq!(triple(&of(&pass, failure, None, 1)), expected, "{name}");
