@@ -86,10 +86,20 @@ use_cluster() {
   if ! "$cluster_binary" status --name "$cluster" >/dev/null 2>&1; then
     cluster_started=yes
   fi
+  refuse_another_build
   "$cluster_binary" up --name "$cluster" >&2
   kubectl=("$cluster_binary" kubectl --name "$cluster")
   KUBECONFIG=$(cluster_state kubeconfig)
   export KUBECONFIG
+}
+
+# A cluster that another build started may have other images and flags than the tests and the demo count on.
+refuse_another_build() {
+  local pid running
+  pid=$("$cluster_binary" status --name "$cluster" --json | sed -n 's/^ *"pid": \([0-9]*\),\{0,1\}$/\1/p')
+  running=$(readlink "/proc/${pid:-0}/exe" 2>/dev/null || true)
+  [[ -z $running || $running == "$cluster_binary" ]] ||
+    fail "cluster $cluster was started by another build of the harness: ./dev cluster down stops it"
 }
 
 stop_cluster_if_started() {

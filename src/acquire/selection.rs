@@ -9,10 +9,12 @@ use crate::contract::contracts::Contracts;
 use crate::document::pointer::Pointer;
 use crate::resolution::record::Selection;
 
-/// Selects for every running node. An image named by digest is taken as it is; a tag or a build waits.
+/// Selects for every running node. An image named by digest is taken as it is; a tag is what `resolved` says of the whole
+/// reference, and waits where it says nothing, as a build does.
 pub fn select(
     contracts: &Contracts,
     profiles: &BTreeMap<String, ProfileVersion>,
+    resolved: &BTreeMap<String, String>,
     findings: &mut Findings,
 ) -> BTreeMap<String, Selection> {
     let mut selections = BTreeMap::new();
@@ -30,7 +32,9 @@ pub fn select(
         };
         let image_digest = match &running.source {
             Source::Image(reference) => {
-                let digest = ImageReference::parse(reference).digest;
+                let digest = ImageReference::parse(reference)
+                    .digest
+                    .or_else(|| resolved.get(reference).map(String::as_str));
                 if digest.is_none() {
                     wait(
                         format!("imageDigest:{name}:{reference}"),

@@ -26,7 +26,7 @@ pub struct Offline {
     /// The item directory.
     item: PathBuf,
     /// A JSON file with what an installation takes from outside: any of `parameters`, `variables`, `credentials`,
-    /// `allocations`, `connections`, `contracts`, and `computeProfiles` (slug → version and resources). See
+    /// `allocations`, `connections`, `contracts`, `computeProfiles` and `imageDigests`. See
     /// docs/reference/context.md.
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
@@ -77,7 +77,12 @@ impl Offline {
         let mut findings = Findings::default();
         let item = directory::read(&self.item)
             .with_context(|| format!("cannot read {}", self.item.display()))?;
-        let (mut context, profiles, published) = self.read_context()?;
+        let Given {
+            mut context,
+            profiles,
+            digests,
+            published,
+        } = self.read_context()?;
         let validation = validate_item(&item, &published, Profile::Document);
         findings.absorb(validation.result);
         let Some(contracts) = validation.contracts else {
@@ -85,7 +90,7 @@ impl Offline {
         };
         support::nodes(&contracts, &mut findings);
         let profiles = named_profiles(&contracts, profiles, &mut findings);
-        let selections = selection::select(&contracts, &profiles, &mut findings);
+        let selections = selection::select(&contracts, &profiles, &digests, &mut findings);
         let allocated = allocation::allocate(
             &contracts,
             self.name(&contracts),
@@ -111,25 +116,28 @@ impl Offline {
         ))
     }
 
-    /// The context file, the compute profiles in it and the published contracts in it.
-    fn read_context(
-        &self,
-    ) -> anyhow::Result<(Context, BTreeMap<String, ProfileVersion>, Published)> {
+    /// The context file, taken apart.
+    fn read_context(&self) -> anyhow::Result<Given> {
         let mut members: Map<String, Value> = match &self.context {
             Some(path) => {
                 serde_json::from_slice(&read(path)?).map_err(|error| malformed(path, &error))?
             }
             None => Map::new(),
         };
-        let profiles = members
-            .remove("computeProfiles")
-            .unwrap_or_else(|| Value::Object(Map::new()));
-        let profiles: BTreeMap<String, Profiled> = serde_json::from_value(profiles)
-            .context("computeProfiles is malformed: give a version and resources for each slug")?;
+        let profiles = member(
+            &mut members,
+            "computeProfiles",
+            "a version and resources for each slug",
+        )?;
+        let digests = member(
+            &mut members,
+            "imageDigests",
+            "sha256:… for each image reference",
+        )?;
         let published = Published::from_context(&Value::Object(members.clone()));
         members.remove("contracts");
         let mut context = Context::parse(Value::Object(members).to_string().as_bytes()).context(
-            "the context file has a member of the wrong shape: see docs/reference/context.md",
+            "the context file has a member that is unknown or of the wrong shape: see docs/reference/context.md",
         )?;
         for (name, text) in &self.set {
             let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()));
@@ -144,17 +152,34 @@ impl Offline {
                 .parameters
                 .insert(name.clone(), Held::sensitive(text));
         }
-        let profiles = profiles
-            .into_iter()
-            .map(|(slug, Profiled(version))| (slug, version));
-        Ok((context, profiles.collect(), published))
+        Ok(Given {
+            context,
+            profiles,
+            digests,
+            published,
+        })
     }
 }
 
-/// A profile version in a context file.
-#[derive(serde::Deserialize)]
-#[serde(transparent)]
-struct Profiled(ProfileVersion);
+/// What a context file gives.
+struct Given {
+    context: Context,
+    profiles: BTreeMap<String, ProfileVersion>,
+    digests: BTreeMap<String, String>,
+    published: Published,
+}
+
+/// Takes the member `name` out of a context file; a map that is absent is empty.
+fn member<T: serde::de::DeserializeOwned>(
+    members: &mut Map<String, Value>,
+    name: &str,
+    shape: &str,
+) -> anyhow::Result<BTreeMap<String, T>> {
+    let value = members
+        .remove(name)
+        .unwrap_or_else(|| Value::Object(Map::new()));
+    serde_json::from_value(value).with_context(|| format!("{name} is malformed: give {shape}"))
+}
 
 /// The given versions of the profiles that nodes name; one that is not given is missing.
 fn named_profiles(

@@ -110,19 +110,22 @@ impl Render {
     }
 }
 
-/// Gives every generated parameter without a credential one that is worth nothing.
+/// Gives every generated parameter without a credential one that is worth nothing, and one without an identity a name.
 fn stand_in(selected: &mut Selected) {
     for (name, parameter) in &selected.contracts.blueprint.spec.parameters {
         if let Supply::Generated(generator) = parameter.supply() {
-            selected
-                .context
-                .credentials
+            let identity = format!("offline/{name}");
+            let credentials = &mut selected.context.credentials;
+            let credential = credentials
                 .entry(name.clone())
                 .or_insert_with(|| Credential {
-                    identity: format!("offline/{name}"),
+                    identity: String::new(),
                     rotation: 0,
                     value: encode(generator, &vec![0; generator.byte_length.into()]),
                 });
+            if credential.identity.is_empty() {
+                credential.identity = identity;
+            }
         }
     }
 }
