@@ -96,7 +96,8 @@ use_cluster() {
 # A cluster that another build started may have other images and flags than the tests and the demo count on.
 refuse_another_build() {
   local pid running
-  pid=$("$cluster_binary" status --name "$cluster" --json | sed -n 's/^ *"pid": \([0-9]*\),\{0,1\}$/\1/p')
+  # Where none runs, `status` says so by failing.
+  pid=$({ "$cluster_binary" status --name "$cluster" --json || true; } | sed -n 's/^ *"pid": \([0-9]*\),\{0,1\}$/\1/p')
   running=$(readlink "/proc/${pid:-0}/exe" 2>/dev/null || true)
   [[ -z $running || $running == "$cluster_binary" ]] ||
     fail "cluster $cluster was started by another build of the harness: ./dev cluster down stops it"

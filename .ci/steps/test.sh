@@ -65,17 +65,18 @@ run() {
 begin_heartbeat() {
   (
     begun=$SECONDS
-    while sleep "$heartbeat_seconds" >/dev/null 2>&1; do
+    # A shell that waits can be stopped at once; one that runs a program in front cannot.
+    while sleep "$heartbeat_seconds" >/dev/null 2>&1 & wait $!; do
       say "   $1, $((SECONDS - begun)) s: $(tail -n 1 "$2" 2>/dev/null | cut -c1-120)"
     done
   ) &
   beating=$!
-  disown
 }
 
 end_heartbeat() {
   [[ -n $beating ]] || return 0
   kill "$beating" 2>/dev/null || true
+  wait "$beating" 2>/dev/null || true
   beating=
 }
 
