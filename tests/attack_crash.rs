@@ -25,8 +25,9 @@ async fn an_install_is_written_in_the_order_of_the_design() {
         ["services", "deployments"].map(|kind| format!("PATCH {kind}/{db}")),
         ["services", "deployments"].map(|kind| format!("PATCH {kind}/{web}")),
     );
+    let count_version = format!("PUT secrets/{}", names::claim("wiki"));
     assert_eq!(
-        written(&test, &operator.proxy().writes())[..16],
+        written(&test, &operator.proxy().writes())[..17],
         [
             "PATCH installations/wiki",
             "POST secrets", // the claim
@@ -35,6 +36,7 @@ async fn an_install_is_written_in_the_order_of_the_design() {
             "POST secrets",
             "POST secrets",
             "POST secrets", // the snapshot
+            &count_version,
             "POST resolutionrecords",
             "PATCH installations/wiki/status",
             "POST secrets", // two environments
