@@ -264,9 +264,11 @@ async fn an_update_is_another_version_and_changes_only_what_it_names() {
             ..ONE_INSTALL
         }
     );
+    // The claim alone may be written again: it counts the versions.
     let unchanged = before
         .versions()
         .into_iter()
+        .filter(|(name, _)| *name != names::claim("wiki"))
         .all(|(name, version)| after.versions()[&name] == version);
     assert!(unchanged, "history changed");
     let second = test
