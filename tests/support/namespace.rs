@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use installation_operator::api::Installation;
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::api::rbac::v1::RoleBinding;
+use k8s_openapi::api::rbac::v1::{ClusterRole, RoleBinding};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource};
 use serde_json::json;
@@ -15,6 +16,7 @@ use serde_json::json;
 use super::cluster::{Cluster, client_of};
 use super::install::{create, object};
 use super::principal::{self, Principal};
+use super::wait::eventually;
 
 /// A namespace of this test alone.
 pub struct TestNamespace {
@@ -105,8 +107,34 @@ impl TestNamespace {
         for role in roles {
             let binding: RoleBinding = object(principal::binding(role, &principal.subject()));
             create(&self.api(), &binding).await;
+            self.wait_for_role(&principal, role).await;
         }
         principal
+    }
+
+    /// Waits until the authorizer knows that `principal` has `role`: it learns of bindings by a watch.
+    async fn wait_for_role(&self, principal: &Principal, role: &str) {
+        let roles = Api::<ClusterRole>::all(self.client());
+        let found = roles.get(role).await.expect("the ClusterRole");
+        let granted = found.rules.into_iter().flatten().find_map(|rule| {
+            let whole = |resource: &String| !resource.contains('/');
+            let resource = rule.resources?.into_iter().find(whole)?;
+            Some((
+                rule.api_groups?.remove(0),
+                resource,
+                rule.verbs.first()?.clone(),
+            ))
+        });
+        let (group, resource, verb) = granted.expect("a rule about a resource");
+        let review: SelfSubjectAccessReview = object(json!({"spec": {"resourceAttributes": {
+            "namespace": self.name, "group": group, "resource": resource, "verb": verb
+        }}}));
+        let reviews = Api::<SelfSubjectAccessReview>::all(principal.client.clone());
+        eventually("the binding of a role to take effect", async || {
+            let answer = reviews.create(&Default::default(), &review).await.ok()?;
+            answer.status?.allowed.then_some(())
+        })
+        .await;
     }
 }
 
