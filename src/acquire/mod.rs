@@ -5,6 +5,7 @@
 pub mod allocation;
 pub mod directory;
 pub mod findings;
+pub mod offer;
 pub mod parameter;
 pub mod platform;
 pub mod profile;

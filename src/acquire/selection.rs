@@ -2,22 +2,46 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::findings::{Document, Findings};
 use crate::api::profile::ProfileVersion;
 use crate::contract::component::source::{ImageReference, Source};
 use crate::contract::contracts::Contracts;
 use crate::document::pointer::Pointer;
+use crate::materialize::pins::ImagePins;
 use crate::resolution::record::Selection;
 
-/// Selects for every running node. An image named by digest is taken as it is; a tag is what `resolved` says of the whole
+/// What a registry says of an image reference.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImageFacts {
+    /// `sha256:` and 64 hexadecimal digits. May be left out for a reference by digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// What its configuration says.
+    #[serde(flatten)]
+    pub pins: ImagePins,
+}
+
+/// What is pinned of the running nodes, by name.
+#[derive(Debug, Default)]
+pub struct Selections {
+    /// What the record says of each.
+    pub recorded: BTreeMap<String, Selection>,
+    /// What is pinned beside it of each image.
+    pub images: BTreeMap<String, ImagePins>,
+}
+
+/// Selects for every running node. An image named by digest is taken as it is; a tag is what `known` says of the whole
 /// reference, and waits where it says nothing, as a build does.
 pub fn select(
     contracts: &Contracts,
     profiles: &BTreeMap<String, ProfileVersion>,
-    resolved: &BTreeMap<String, String>,
+    known: &BTreeMap<String, ImageFacts>,
     findings: &mut Findings,
-) -> BTreeMap<String, Selection> {
-    let mut selections = BTreeMap::new();
+) -> Selections {
+    let mut selections = Selections::default();
     for (name, node) in &contracts.blueprint.spec.components {
         let Some(running) = &contracts.component(name).spec.workload else {
             continue;
@@ -32,14 +56,18 @@ pub fn select(
         };
         let image_digest = match &running.source {
             Source::Image(reference) => {
+                let facts = known.get(reference);
+                selections
+                    .images
+                    .extend(facts.map(|facts| (name.clone(), facts.pins.clone())));
                 let digest = ImageReference::parse(reference)
                     .digest
-                    .or_else(|| resolved.get(reference).map(String::as_str));
+                    .or_else(|| facts?.digest.as_deref());
                 if digest.is_none() {
                     wait(
                         format!("imageDigest:{name}:{reference}"),
                         format!(
-                            "registries are not asked by this version: name the image of node {name} by digest, as in {reference}@sha256:…"
+                            "the digest of {reference} is not known: give it under images in the context file, or name the image of node {name} by digest, as in {reference}@sha256:…"
                         ),
                     );
                 }
@@ -54,7 +82,7 @@ pub fn select(
             }
         };
         let compute_version = profile.map(|profile| profile.version.clone());
-        selections.insert(
+        selections.recorded.insert(
             name.clone(),
             Selection {
                 image_digest,

@@ -3,8 +3,6 @@
 use super::findings::{Document, Findings};
 use crate::api::InstallationSpec;
 use crate::contract::blueprint::compute::Placement;
-use crate::contract::blueprint::exposure::Exposure;
-use crate::contract::component::ComponentType;
 use crate::contract::contracts::Contracts;
 use crate::document::pointer::Pointer;
 
@@ -31,59 +29,19 @@ pub fn spec(spec: &InstallationSpec, findings: &mut Findings) {
 /// Adds what the nodes of `contracts` need and this version does not run.
 pub fn nodes(contracts: &Contracts, findings: &mut Findings) {
     for (name, node) in &contracts.blueprint.spec.components {
-        let here = Pointer::of(["spec", "components", name]);
-        let mut wait = |rule, path: Pointer, feature: String, what: &str| {
-            let remedy = format!(
-                "this version does not run {what} yet: node {name} waits for a version that does"
-            );
-            findings.wait(
-                Document::Blueprint,
-                rule,
-                path,
-                format!("support:{feature}"),
-                remedy,
-            );
-        };
-        if contracts.component(name).spec.r#type == ComponentType::Job {
-            wait(
-                "BP-RESOLVE-001",
-                here.child("componentRef"),
-                format!("job:{name}"),
-                "JOB components",
-            );
-        }
-        for volume in node.volumes.keys() {
-            wait(
-                "BP-NODE-004",
-                here.child("volumes").child(volume),
-                format!("volume:{name}:{volume}"),
-                "volumes",
-            );
-        }
-        for (endpoint, _) in node
-            .exposure
-            .iter()
-            .filter(|(_, exposure)| **exposure == Exposure::Public)
-        {
-            let path = here.child("exposure").child(endpoint);
-            wait(
-                "BP-NODE-005",
-                path,
-                format!("exposure:{name}:{endpoint}"),
-                "PUBLIC endpoints",
-            );
-        }
         if node
             .compute
             .as_ref()
             .is_some_and(|compute| compute.placement != Placement::default())
         {
-            let path = here.child("compute").child("placement");
-            wait(
+            findings.wait(
+                Document::Blueprint,
                 "BP-NODE-003",
-                path,
-                format!("placement:{name}"),
-                "placement pins",
+                Pointer::of(["spec", "components", name, "compute", "placement"]),
+                format!("support:placement:{name}"),
+                format!(
+                    "this version does not place by pins yet: node {name} waits for a version that does"
+                ),
             );
         }
     }

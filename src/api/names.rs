@@ -27,6 +27,10 @@ pub const FORMAT_ANNOTATION: &str = "install.musher.dev/format-version";
 pub const GENERATOR_ANNOTATION: &str = "install.musher.dev/generator";
 /// Annotation of sources: the whole digest of the document.
 pub const DIGEST_ANNOTATION: &str = "install.musher.dev/digest";
+/// Annotation of records: what became of the Jobs that ran for it.
+pub const JOBS_ANNOTATION: &str = "install.musher.dev/jobs";
+/// Annotation of volume claims: the volume, as its component names it.
+pub const VOLUME_ANNOTATION: &str = "install.musher.dev/volume";
 /// Annotation of sources: `index/count` of this chunk.
 pub const CHUNK_ANNOTATION: &str = "install.musher.dev/chunk";
 /// The format of precious state that this program writes and the newest that it reads.
@@ -96,11 +100,37 @@ pub fn record(identity: &str, version: u64) -> String {
     Precious::Record.name(identity, &[&version.to_string()])
 }
 
-/// The workload of a node and everything named after it: `INSTALLATION-NODE` and a short hash, at most 63 characters,
-/// beginning with a letter as Services demand.
+/// The workload of a node and its Service: `INSTALLATION-NODE` and a short hash, beginning with a letter as Services
+/// demand. At most 52 characters: Kubernetes adds up to 11 to the name of a StatefulSet or a CronJob and wants to fit the
+/// result into a label.
 pub fn workload(installation: &str, node: &str) -> String {
     let hash = base32(&["workload", installation, node], 8);
-    suffixed(&format!("{installation}-{node}"), &hash)
+    fitted(&format!("{installation}-{node}"), &hash, 52)
+}
+
+/// The Job that runs a JOB node once for the record of `version`.
+pub fn job(installation: &str, node: &str, version: &str) -> String {
+    let hash = base32(&["job", installation, node, version], 8);
+    suffixed(&format!("{installation}-{node}-{version}"), &hash)
+}
+
+/// What routes a public endpoint of a node: its route, its Ingress or its load balancer's Service.
+pub fn route(installation: &str, node: &str, endpoint: &str) -> String {
+    let hash = base32(&["route", installation, node, endpoint], 8);
+    suffixed(&format!("{installation}-{node}-{endpoint}"), &hash)
+}
+
+/// The first label of the host name that a public endpoint gets under a domain: the hash tells apart what reads alike, of
+/// another namespace too, because a domain serves them all.
+pub fn hostname(namespace: &str, installation: &str, node: &str, endpoint: &str) -> String {
+    let hash = base32(&["hostname", namespace, installation, node, endpoint], 8);
+    suffixed(&format!("{installation}-{node}-{endpoint}"), &hash)
+}
+
+/// The volume claim of a node's volume. Named by identity: whoever takes the identity over finds the data.
+pub fn volume(identity: &str, node: &str, volume: &str) -> String {
+    let hash = base32(&["volume", identity, node, volume], 16);
+    suffixed(&format!("{identity}-{node}-{volume}"), &hash)
 }
 
 /// The Secret that holds `version` of a node's environment.
@@ -110,8 +140,13 @@ pub fn environment(installation: &str, node: &str, version: u64) -> String {
     suffixed(&format!("{installation}-{node}-env-{version}"), &hash)
 }
 
-/// `readable-hash`, with the readable part made a DNS label and cut so that the whole fits 63 characters.
+/// [`fitted`] into a DNS label of 63 characters.
 fn suffixed(readable: &str, hash: &str) -> String {
+    fitted(readable, hash, 63)
+}
+
+/// `readable-hash`, with the readable part made a DNS label and cut so that the whole fits `limit` characters.
+fn fitted(readable: &str, hash: &str, limit: usize) -> String {
     let mut name: String = readable
         .chars()
         .map(|c| {
@@ -125,7 +160,7 @@ fn suffixed(readable: &str, hash: &str) -> String {
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
         name.insert(0, 'x');
     }
-    name.truncate(63 - 1 - hash.len());
+    name.truncate(limit - 1 - hash.len());
     format!("{}-{hash}", name.trim_end_matches('-'))
 }
 
@@ -159,6 +194,10 @@ mod tests {
             record("wiki", 1),
             workload("wiki", "web"),
             environment("wiki", "web", 1),
+            job("wiki", "web", "1"),
+            route("wiki", "web", "web"),
+            hostname("demo", "wiki", "web", "web"),
+            volume("wiki", "web", "data"),
         ];
         similar_asserts::assert_eq!(names.join("\n"), FROZEN.trim());
     }
@@ -172,6 +211,10 @@ snapshot-wiki-1-p6qgsdoqidxi5rfq
 record-wiki-1-7b7tvy5ppvtfqj2y
 wiki-web-mdvgzhya
 wiki-web-env-1-5gm3ay4n
+wiki-web-1-o77kdmc7
+wiki-web-web-bhnwpqpt
+wiki-web-web-revtbcbj
+wiki-web-data-vep27b4dednkg277
 ";
 
     #[test]
@@ -189,6 +232,8 @@ wiki-web-env-1-5gm3ay4n
             GENERATOR_ANNOTATION,
             DIGEST_ANNOTATION,
             CHUNK_ANNOTATION,
+            VOLUME_ANNOTATION,
+            JOBS_ANNOTATION,
             &Precious::Claim.secret_type(),
             &Precious::Credential.secret_type(),
             &Precious::Source.secret_type(),
@@ -210,6 +255,8 @@ install.musher.dev/format-version
 install.musher.dev/generator
 install.musher.dev/digest
 install.musher.dev/chunk
+install.musher.dev/volume
+install.musher.dev/jobs
 install.musher.dev/claim
 install.musher.dev/credential
 install.musher.dev/source
@@ -225,6 +272,10 @@ install.musher.dev/snapshot
             source(&long, &"f".repeat(64), 99),
             workload(&long, &"n".repeat(63)),
             environment(&long, "web", u64::MAX),
+            job(&long, "web", "18446744073709551615"),
+            route(&long, &long, "web"),
+            hostname(&long, &long, &long, "web"),
+            volume(&long, &long, "data"),
         ] {
             assert!(name.len() <= 63, "{name}");
             assert!(name.starts_with(|c: char| c.is_ascii_lowercase()), "{name}");
@@ -234,6 +285,11 @@ install.musher.dev/snapshot
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn a_workloads_name_leaves_room_for_what_kubernetes_adds() {
+        assert_eq!(workload(&"w".repeat(63), "web").len(), 52);
     }
 
     #[test]

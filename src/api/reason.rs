@@ -68,10 +68,60 @@ pub enum Reason {
     CredentialCreated,
     /// A record was accepted.
     RecordAccepted,
+    /// The Job of a JOB node came to a good end. Nothing to do.
+    JobSucceeded,
+    /// The Job of a JOB node failed, or is gone. It is not tried again before the next rollout; nothing else is held up.
+    /// Read its log, mend the cause, and change the spec or `spec.update.token` to run it again.
+    JobFailed,
     /// Everything pinned is current, as far as it was looked at. Nothing to do.
     UpToDate,
     /// Something pinned has changed outside. Change `spec.update.token` to select it.
     PinnedChanged,
+}
+
+/// Why a node of an Installation is not ready. The doc text of each variant is its entry in the documented table.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    AsRefStr,
+    Display,
+    EnumIter,
+    EnumMessage,
+)]
+pub enum NodeReason {
+    /// Its pods are being made, or their images pulled. Wait.
+    Starting,
+    /// What ran its pods before is of another kind and has to be gone first. Wait; a pod that does not end shows in
+    /// `kubectl get pods`.
+    Replacing,
+    /// Its image cannot be pulled. The message has the registry's answer: check the reference, the registry and the pull
+    /// secrets of the namespace's ServiceAccount.
+    ImagePull,
+    /// No cluster node takes its pod. The message has the scheduler's count of why: add capacity, choose another compute
+    /// profile, loosen the placement pins, or look at the volume claim that it waits for.
+    Unschedulable,
+    /// Its container cannot be created. The message has the kubelet's words: a Secret that is gone, a command that the
+    /// image does not have, a user that is not allowed.
+    ContainerConfig,
+    /// Its container ends again and again. While its probes still allow it this is a first boot on its way; after that,
+    /// read the log that the message names.
+    Crashing,
+    /// Its container runs and its probes do not succeed. While they still allow it this is a first boot on its way;
+    /// after that, compare the probe with what the application serves.
+    ProbeFailing,
+    /// The API server refuses its pods: a quota, a pod security level, or another admission policy. The message has its
+    /// answer: raise the quota, or run the item in a namespace whose policy admits it.
+    Refused,
+    /// Its rollout came to no end in the time that its probes allow. See its pods.
+    DeadlineExceeded,
+    /// A volume is to be larger and its StorageClass does not allow that. Its pods run on what there is.
+    VolumeCannotGrow,
 }
 
 /// `docs/reference/reasons.md`: the documented table.
@@ -88,6 +138,16 @@ pub fn page() -> String {
             .unwrap_or_default()
             .replace('\n', " ");
         page += &format!("| `{reason}`{mark} | {text} |\n");
+    }
+    page += "\n# Why a node is not ready\n\n\
+             `status.nodes[].reason`. A node is Progressing or Failing; which of both is `state`.\n\n\
+             | Reason | Meaning, and what to do |\n|---|---|\n";
+    for reason in NodeReason::iter() {
+        let text = reason
+            .get_documentation()
+            .unwrap_or_default()
+            .replace('\n', " ");
+        page += &format!("| `{reason}` | {text} |\n");
     }
     page
 }
@@ -106,6 +166,7 @@ impl Reason {
             | Self::ForeignState
             | Self::NewerState
             | Self::Refused
+            | Self::JobFailed
             | Self::ApiUnavailable => true,
             Self::Ready
             | Self::Progressing
@@ -118,6 +179,7 @@ impl Reason {
             | Self::TakenOver
             | Self::CredentialCreated
             | Self::RecordAccepted
+            | Self::JobSucceeded
             | Self::UpToDate
             | Self::PinnedChanged => false,
         }

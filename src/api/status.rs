@@ -1,8 +1,11 @@
 //! `Installation.status`: derived, never a source of truth. Lists hold at most [`LIST_LIMIT`] entries.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::Display;
 
 /// The most entries that a list in status holds.
 pub const LIST_LIMIT: usize = 100;
@@ -49,6 +52,9 @@ pub struct InstallationStatus {
     /// Which generation of which credential is in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<CredentialStatus>,
+    /// The last run of each JOB node that has no schedule, by node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub jobs: BTreeMap<String, JobStatus>,
     /// What was applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inventory: Vec<InventoryEntry>,
@@ -146,9 +152,53 @@ pub struct NodeStatus {
     pub workload: Option<String>,
     /// Ready, Progressing or Failing.
     pub state: String,
+    /// Why it is not ready, in one stable word: see docs/reference/reasons.md.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Why it is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+/// The run of a JOB node for a record.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobStatus {
+    /// The Job's name.
+    pub job: String,
+    /// How it stands.
+    pub outcome: JobOutcome,
+    /// When it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<String>,
+    /// Why it failed or waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// How the run of a JOB node stands.
+#[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display)]
+pub enum JobOutcome {
+    /// A run for an earlier record has not ended.
+    Waiting,
+    /// It has been started.
+    Running,
+    /// It came to a good end.
+    Succeeded,
+    /// It failed, and is not tried again before the next rollout.
+    Failed,
+    /// It was started and its Job is gone; it is not run again.
+    Lost,
+}
+
+impl JobOutcome {
+    /// Whether nothing will change it any more.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed | Self::Lost)
+    }
 }
 
 /// Where one endpoint is reached.
@@ -164,6 +214,9 @@ pub struct EndpointStatus {
     /// `host:port` inside the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_address: Option<String>,
+    /// Where the public edge serves it: a URL, or `host:port` for TCP and UDP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_address: Option<String>,
 }
 
 /// Which generation of a credential is in use.

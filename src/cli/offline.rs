@@ -9,15 +9,17 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::acquire::{Document, Findings, allocation, directory, selection, support};
+use crate::acquire::allocation::{Allocations, Allocator};
+use crate::acquire::selection::{ImageFacts, Selections};
+use crate::acquire::{Document, Findings, directory, offer, selection, support};
 use crate::api::platform::PlatformSpec;
 use crate::api::profile::ProfileVersion;
 use crate::contract::contracts::Contracts;
 use crate::contract::{Published, validate_item};
 use crate::document::pointer::Pointer;
 use crate::document::result::Profile;
+use crate::materialize::pins::PlatformPins;
 use crate::resolution::context::Context;
-use crate::resolution::record::Selection;
 use crate::resolution::secret::Held;
 
 /// An item and what it is installed with.
@@ -26,7 +28,7 @@ pub struct Offline {
     /// The item directory.
     item: PathBuf,
     /// A JSON file with what an installation takes from outside: any of `parameters`, `variables`, `credentials`,
-    /// `allocations`, `connections`, `contracts`, `computeProfiles` and `imageDigests`. See
+    /// `allocations`, `connections`, `contracts`, `computeProfiles`, `images` and `platform`. See
     /// docs/reference/context.md.
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
@@ -53,7 +55,9 @@ pub struct Selected {
     /// The version of each compute profile.
     pub profiles: BTreeMap<String, ProfileVersion>,
     /// What is pinned of each running node.
-    pub selections: BTreeMap<String, Selection>,
+    pub selections: Selections,
+    /// What of the platform it is made with.
+    pub platform: PlatformPins,
 }
 
 impl Offline {
@@ -80,7 +84,8 @@ impl Offline {
         let Given {
             mut context,
             profiles,
-            digests,
+            images,
+            platform,
             published,
         } = self.read_context()?;
         let validation = validate_item(&item, &published, Profile::Document);
@@ -90,27 +95,24 @@ impl Offline {
         };
         support::nodes(&contracts, &mut findings);
         let profiles = named_profiles(&contracts, profiles, &mut findings);
-        let selections = selection::select(&contracts, &profiles, &digests, &mut findings);
-        let allocated = allocation::allocate(
-            &contracts,
-            self.name(&contracts),
-            &self.namespace,
-            &PlatformSpec::default().cluster_domain,
-            &allocation::Allocations::new(),
-            false,
-        );
-        for (node, endpoints) in allocated {
-            let given = context.allocations.entry(node).or_default();
-            for (endpoint, evidence) in endpoints {
-                given.entry(endpoint).or_insert(evidence);
-            }
-        }
+        let selections = selection::select(&contracts, &profiles, &images, &mut findings);
+        let offered = offer::select(&contracts, &platform, None, &mut findings);
+        let allocator = Allocator {
+            installation: self.name(&contracts),
+            namespace: &self.namespace,
+            platform: &platform,
+            before: &Allocations::new(),
+            keep: false,
+            given: &context.allocations,
+        };
+        context.allocations = allocator.allocate(&contracts, &mut findings);
         Ok((
             Some(Selected {
                 contracts,
                 context,
                 profiles,
                 selections,
+                platform: offered,
             }),
             findings,
         ))
@@ -129,11 +131,16 @@ impl Offline {
             "computeProfiles",
             "a version and resources for each slug",
         )?;
-        let digests = member(
+        let images = member(
             &mut members,
-            "imageDigests",
-            "sha256:… for each image reference",
+            "images",
+            "digest and user for each image reference",
         )?;
+        let platform = match members.remove("platform") {
+            Some(platform) => serde_json::from_value(platform)
+                .context("platform is malformed: give the spec of a Platform")?,
+            None => PlatformSpec::default(),
+        };
         let published = Published::from_context(&Value::Object(members.clone()));
         members.remove("contracts");
         let mut context = Context::parse(Value::Object(members).to_string().as_bytes()).context(
@@ -155,7 +162,8 @@ impl Offline {
         Ok(Given {
             context,
             profiles,
-            digests,
+            images,
+            platform,
             published,
         })
     }
@@ -165,7 +173,8 @@ impl Offline {
 struct Given {
     context: Context,
     profiles: BTreeMap<String, ProfileVersion>,
-    digests: BTreeMap<String, String>,
+    images: BTreeMap<String, ImageFacts>,
+    platform: PlatformSpec,
     published: Published,
 }
 

@@ -50,8 +50,14 @@ impl Render {
                 for secret in &objects.environments {
                     document(out, &secret.redacted())?;
                 }
+                for claim in &objects.volumes {
+                    document(out, claim)?;
+                }
                 for object in &objects.applied {
                     document(out, object)?;
+                }
+                for job in &objects.jobs {
+                    document(out, job)?;
                 }
             }
             None => explain(&mut io::stderr().lock(), &findings)?,
@@ -67,6 +73,7 @@ impl Render {
             context,
             profiles,
             selections,
+            platform,
         } = selected;
         findings.absorb(resolve(&contracts, &context).result);
         if findings.status() != Status::Valid {
@@ -77,7 +84,7 @@ impl Render {
             .map(|(name, credential)| (name.clone(), credential.value.clone()))
             .collect();
         let snapshot = Snapshot::of("offline", "1", &context).join(values);
-        let record = record(&contracts, &selections, &snapshot);
+        let record = record(&contracts, &selections.recorded, &snapshot);
         let dependencies = SpecificationDependencies::of_this_edition();
         let accepted = match accept(record, snapshot, &Sources::of(&contracts), &dependencies) {
             Ok(accepted) => accepted,
@@ -97,6 +104,8 @@ impl Render {
             renderer_version: RENDERER_VERSION,
             profiles,
             environments,
+            platform,
+            images: selections.images,
         };
         Some(objects(&accepted, &pins, &self.owner(&contracts)))
     }
@@ -106,6 +115,7 @@ impl Render {
             name: self.offline.name(contracts).to_owned(),
             namespace: self.offline.namespace().to_owned(),
             uid: String::new(),
+            identity: self.offline.name(contracts).to_owned(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Deletion by policy. Everything owned is garbage collected by Kubernetes; what is precious goes or stays as
 //! `spec.deletionPolicy` says, and only ever with the holder of its claim.
 
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
@@ -100,11 +101,15 @@ impl Shell {
             .any(|other| other.identity() == identity && other.uid() != installation.uid()))
     }
 
-    /// Deletes a shelf: records first and the claim last, so that what a crash leaves is still accounted for.
+    /// Deletes a shelf: records first, then volumes before the credentials that unlock them, and the claim last, so that what a crash leaves is still accounted for.
     async fn dispose(&self, namespace: &str, shelf: &Shelf) -> Result<(), Failure> {
         let records: Api<ResolutionRecord> = self.api(namespace);
         for record in &shelf.records {
             self.delete(&records, &record.name_any()).await?;
+        }
+        let volumes: Api<PersistentVolumeClaim> = self.api(namespace);
+        for volume in &shelf.volumes {
+            self.delete(&volumes, &volume.name_any()).await?;
         }
         let secrets = [&shelf.snapshots, &shelf.sources, &shelf.credentials];
         for secret in secrets.into_iter().flatten().chain(&shelf.claim) {

@@ -25,8 +25,10 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service};
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Controller;
 use kube::runtime::events::{Recorder, Reporter};
@@ -62,7 +64,8 @@ pub async fn run(client: Client, settings: Settings) {
         backoffs: Backoffs::default(),
     });
 
-    let (by_secret, by_map, by_record, by_rival, by_profile, by_platform) = (
+    let (by_secret, by_map, by_record, by_claim, by_rival, by_profile, by_platform) = (
+        store.clone(),
         store.clone(),
         store.clone(),
         store.clone(),
@@ -72,7 +75,20 @@ pub async fn run(client: Client, settings: Settings) {
     );
     controller
         .owns(scope.api::<Deployment>(), managed())
+        .owns(scope.api::<StatefulSet>(), managed())
+        .owns(scope.api::<Job>(), managed())
+        .owns(scope.api::<CronJob>(), managed())
         .owns(scope.api::<Service>(), managed())
+        .owns(scope.api::<NetworkPolicy>(), managed())
+        .owns(scope.api::<Ingress>(), managed())
+        .watches(scope.api::<PartialObjectMeta<Pod>>(), managed(), |pod| {
+            watches::by_label(&pod)
+        })
+        .watches(
+            scope.api::<PartialObjectMeta<PersistentVolumeClaim>>(),
+            any(),
+            move |claim| watches::by_identity(&by_claim, &claim),
+        )
         .watches(
             scope.api::<PartialObjectMeta<Secret>>(),
             any(),

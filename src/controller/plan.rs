@@ -7,15 +7,18 @@ use super::claim::Claim;
 use super::credentials::Wanted;
 use super::history::{History, Version};
 use super::intent::Intent;
-use crate::acquire::Findings;
+use crate::acquire::selection::Selections;
+use crate::acquire::{Document, Findings};
 use crate::api::profile::ProfileVersion;
 use crate::contract::blueprint::parameter::Supply;
 use crate::contract::contracts::Contracts;
+use crate::document::diagnostic::{Code, Diagnostic};
+use crate::document::pointer::Pointer;
 use crate::materialize::RENDERER_VERSION;
-use crate::materialize::pins::Pins;
+use crate::materialize::pins::{Pins, PlatformPins};
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::{Context, Credential};
-use crate::resolution::record::{Selection, record};
+use crate::resolution::record::{Record, record};
 use crate::resolution::resolve;
 use crate::resolution::resolved::EnvironmentValue;
 use crate::resolution::snapshot::Snapshot;
@@ -31,7 +34,9 @@ pub struct Plan {
     /// The selected version of each compute profile.
     pub profiles: BTreeMap<String, ProfileVersion>,
     /// What is pinned of each running node.
-    pub selections: BTreeMap<String, Selection>,
+    pub selections: Selections,
+    /// What of the platform it is made with.
+    pub platform: PlatformPins,
 }
 
 impl Plan {
@@ -78,6 +83,7 @@ impl Plan {
             mut context,
             profiles,
             selections,
+            platform,
         } = self;
         context.credentials = credentials;
         let resolution = resolve(&contracts, &context);
@@ -96,9 +102,11 @@ impl Plan {
             renderer_version: RENDERER_VERSION,
             profiles,
             environments: environments.collect(),
+            platform,
+            images: selections.images,
         };
         let snapshot = Snapshot::of(&claim.id, number.to_string(), &context);
-        let record = record(&contracts, &selections, &snapshot);
+        let record = record(&contracts, &selections.recorded, &snapshot);
         Some(Version {
             number,
             snapshot,
@@ -106,6 +114,31 @@ impl Plan {
             intent,
             record,
         })
+    }
+}
+
+/// Adds to `findings` every volume that `contracts` would make smaller than `record` has it: data does not shrink.
+pub fn refuse_shrinking(record: &Record, contracts: &Contracts, findings: &mut Findings) {
+    for (name, node) in &contracts.blueprint.spec.components {
+        let Some(recorded) = record.components.get(name) else {
+            continue;
+        };
+        for (volume, allocation) in &node.volumes {
+            let Some(before) = recorded.volumes.get(volume) else {
+                continue;
+            };
+            if allocation.size_gib < before.size_gib {
+                let path = Pointer::of(["spec", "components", name, "volumes", volume, "sizeGiB"]);
+                let message = format!(
+                    "volume `{volume}` has {} GiB and cannot be made smaller; set `sizeGiB` to {} or more",
+                    before.size_gib, before.size_gib
+                );
+                findings.wrong(
+                    Document::Blueprint,
+                    Diagnostic::semantic(Code::InvalidVolumeAllocation, path, message),
+                );
+            }
+        }
     }
 }
 

@@ -8,16 +8,18 @@ use std::time::Duration;
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
 
-use super::apply::Applied;
+use super::apply::{Applied, Running};
 use super::claim::Held;
 use super::failure::{Asked, Failure, Retry};
 use super::history::{History, Version};
 use super::intent::Intent;
-use super::plan::Plan;
+use super::plan::{Plan, refuse_shrinking};
 use super::shelf::Shelf;
 use super::shell::Shell;
-use crate::acquire::{Findings, Reader, allocation, selection, support};
+use crate::acquire::allocation::{Allocations, Allocator};
+use crate::acquire::{Findings, Reader, offer, selection, support};
 use crate::api::Installation;
+use crate::api::names;
 use crate::api::reason::Reason;
 use crate::contract::published::Published;
 use crate::contract::validate::validate_item;
@@ -79,7 +81,23 @@ pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Act
     // What stopped the pass matters more than that it could not be said.
     outcome.and(reported)?;
     shell.backoffs.reset(&installation);
-    Ok(Action::await_change())
+    Ok(pass.next_look())
+}
+
+/// How long until nodes that are on their way are looked at again: that the time of a first boot is up is no event.
+const ON_ITS_WAY: Duration = Duration::from_secs(30);
+
+impl Pass {
+    fn next_look(&self) -> Action {
+        let settled = self.applied.as_ref().is_none_or(|applied| {
+            applied.notes.is_empty() && applied.running.values().all(Running::is_settled)
+        });
+        if settled {
+            Action::await_change()
+        } else {
+            Action::requeue(ON_ITS_WAY)
+        }
+    }
 }
 
 /// How long until a stalled Installation is looked at again by itself: a stranger's object may go without any watch of
@@ -186,7 +204,11 @@ async fn advance(
         let owner = Owner::of(installation);
         pass.applied = Some(
             shell
-                .apply(&owner, &objects(accepted, &version.pins, &owner))
+                .apply(
+                    &owner,
+                    &names::record(identity, version.number),
+                    &objects(accepted, &version.pins, &owner),
+                )
                 .await?,
         );
     }
@@ -272,6 +294,9 @@ impl Shell {
                 }
             };
         support::nodes(&contracts, findings);
+        if let Some((_, accepted)) = current {
+            refuse_shrinking(accepted.record(), &contracts, findings);
+        }
         let held = pinned
             .map(|(version, _)| version.snapshot.context().parameters)
             .unwrap_or_default();
@@ -296,14 +321,21 @@ impl Shell {
             .map(|(version, _)| version.snapshot.allocations().clone())
             .unwrap_or_default();
         let platform = reader.platform(&self.settings.platform).await?;
-        let allocations = allocation::allocate(
+        let offered = offer::select(
             &contracts,
-            &intent.installation,
-            &namespace,
-            &platform.cluster_domain,
-            &before,
-            pinned.is_some(),
+            &platform,
+            pinned.map(|(version, _)| &version.pins.platform),
+            findings,
         );
+        let allocator = Allocator {
+            installation: &intent.installation,
+            namespace: &namespace,
+            platform: &platform,
+            before: &before,
+            keep: pinned.is_some(),
+            given: &Allocations::new(),
+        };
+        let allocations = allocator.allocate(&contracts, findings);
         let asked = intent.parameters.keys();
         let withheld = asked.filter(|name| !parameters.contains_key(*name));
         let context = Context {
@@ -318,6 +350,7 @@ impl Shell {
             context,
             profiles,
             selections,
+            platform: offered,
         }))
     }
 

@@ -15,6 +15,7 @@ use super::status::{Subject, derive, derive_suspended};
 use crate::api::condition::ConditionType;
 use crate::api::names::FIELD_MANAGER;
 use crate::api::reason::Reason;
+use crate::api::status::{JobOutcome, JobStatus};
 use crate::api::{Installation, InstallationStatus};
 
 impl Shell {
@@ -83,11 +84,41 @@ impl Shell {
             Err(error) if is_absent(&error) => return Ok(()),
             outcome => outcome.asked(|| format!("write the status of Installation {name}"))?,
         };
-        if let Some((reason, message)) = announcement(standing.status.as_ref(), &status) {
+        let news = ended_jobs(standing.status.as_ref(), &status)
+            .chain(announcement(standing.status.as_ref(), &status));
+        for (reason, message) in news {
             self.event(installation, reason, message).await;
         }
         Ok(())
     }
+}
+
+/// The Jobs that have ended since `before`.
+fn ended_jobs<'a>(
+    before: Option<&'a InstallationStatus>,
+    after: &'a InstallationStatus,
+) -> impl Iterator<Item = (Reason, String)> + 'a {
+    let is_news = move |node: &String, job: &JobStatus| {
+        job.outcome.is_final() && before.and_then(|before| before.jobs.get(node)) != Some(job)
+    };
+    after
+        .jobs
+        .iter()
+        .filter(move |(node, job)| is_news(node, job))
+        .map(|(node, job)| match (job.outcome, &job.message) {
+            (JobOutcome::Succeeded, _) => (
+                Reason::JobSucceeded,
+                format!("Job {} of node {node} succeeded", job.job),
+            ),
+            (_, message) => (
+                Reason::JobFailed,
+                format!(
+                    "Job {} of node {node} failed: {}",
+                    job.job,
+                    message.as_deref().unwrap_or_default()
+                ),
+            ),
+        })
 }
 
 /// What the condition Ready has to say, if it is something new.

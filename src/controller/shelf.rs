@@ -1,7 +1,7 @@
 //! The shelf: everything precious that one identity has, read from the API server itself, never from a cache, because
 //! what is decided on it cannot be taken back.
 
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use kube::ResourceExt;
 use kube::api::ListParams;
 
@@ -24,12 +24,18 @@ pub struct Shelf {
     pub snapshots: Vec<Secret>,
     /// Records.
     pub records: Vec<ResolutionRecord>,
+    /// Claims of volumes.
+    pub volumes: Vec<PersistentVolumeClaim>,
 }
 
 impl Shelf {
     /// How many objects hold state: everything but the claim.
     pub fn state(&self) -> usize {
-        self.credentials.len() + self.sources.len() + self.snapshots.len() + self.records.len()
+        self.credentials.len()
+            + self.sources.len()
+            + self.snapshots.len()
+            + self.records.len()
+            + self.volumes.len()
     }
 
     /// Refuses state of a newer format: nothing is written beside it, not even a finalizer or a claim.
@@ -46,7 +52,13 @@ impl Shelf {
                 format!("ResolutionRecord {}", record.name_any()),
             )
         });
-        for (metadata, object) in secrets.chain(records) {
+        let volumes = self.volumes.iter().map(|volume| {
+            (
+                &volume.metadata,
+                format!("PersistentVolumeClaim {}", volume.name_any()),
+            )
+        });
+        for (metadata, object) in secrets.chain(records).chain(volumes) {
             // What is wrong with an object otherwise is for whoever reads it to say.
             if let Err(newer @ Failure::NewerState { .. }) =
                 precious::check_format(metadata, || object.clone())
@@ -75,8 +87,14 @@ impl Shell {
             .list(&labelled)
             .await
             .asked(|| format!("list ResolutionRecords of {identity}"))?;
+        let volumes = self
+            .api::<PersistentVolumeClaim>(namespace)
+            .list(&labelled)
+            .await
+            .asked(|| format!("list PersistentVolumeClaims of {identity}"))?;
         let mut shelf = Shelf {
             records: records.items,
+            volumes: volumes.items,
             ..Shelf::default()
         };
         for secret in secrets {

@@ -78,7 +78,7 @@ pub fn by_config_map(
     })
 }
 
-/// A record wakes those whose identity it belongs to.
+/// A record or a volume claim wakes those whose identity it belongs to.
 pub fn by_identity<K: kube::Resource>(
     store: &Store<Installation>,
     object: &K,
@@ -98,6 +98,12 @@ pub fn by_rival(store: &Store<Installation>, rival: &Installation) -> Vec<Object
             && installation.identity() == rival.identity()
             && installation.name_any() != rival.name_any()
     })
+}
+
+/// A pod wakes the Installation that its label names.
+pub fn by_label<K: kube::Resource>(object: &K) -> Option<ObjectRef<Installation>> {
+    let name = object.labels().get(INSTALLATION_LABEL)?;
+    Some(ObjectRef::new(name).within(&object.namespace()?))
 }
 
 /// A ComputeProfile or the Platform may matter to any of them.

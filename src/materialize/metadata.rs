@@ -17,6 +17,8 @@ pub struct Owner {
     pub namespace: String,
     /// Its UID.
     pub uid: String,
+    /// Its effective identity, which what outlives it belongs to.
+    pub identity: String,
 }
 
 impl Owner {
@@ -28,6 +30,7 @@ impl Owner {
             name: field(&metadata.name),
             namespace: field(&metadata.namespace),
             uid: field(&metadata.uid),
+            identity: installation.identity().to_owned(),
         }
     }
 

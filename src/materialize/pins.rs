@@ -1,10 +1,11 @@
 //! What shapes workloads beyond the contract's snapshot, pinned beside it so that nothing drifts in: compute profile
-//! content, the versions of environments, the renderer's version.
+//! content, platform terms, image configurations, the versions of environments, the renderer's version.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::platform::{AccessMode, Edge, NetworkPolicyMode};
 use crate::api::profile::ProfileVersion;
 
 /// Pinned beside one snapshot, in a key of the same Secret. Holds no secret.
@@ -17,4 +18,45 @@ pub struct Pins {
     pub profiles: BTreeMap<String, ProfileVersion>,
     /// The snapshot version at which each running node's environment last changed: it names the node's Secret.
     pub environments: BTreeMap<String, u64>,
+    /// What the platform offers to this installation.
+    #[serde(default)]
+    pub platform: PlatformPins,
+    /// What is known of the image of each running node.
+    #[serde(default)]
+    pub images: BTreeMap<String, ImagePins>,
+}
+
+/// The part of the Platform that workloads are made with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlatformPins {
+    /// The edge, where the installation has PUBLIC endpoints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge: Option<Edge>,
+    /// Whether network policies are made.
+    #[serde(default)]
+    pub network_policy: NetworkPolicyMode,
+    /// What serves each volume, by node and volume.
+    #[serde(default)]
+    pub volumes: BTreeMap<String, BTreeMap<String, VolumePins>>,
+}
+
+/// What serves one volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VolumePins {
+    /// The StorageClass; the cluster's default one when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_class_name: Option<String>,
+    /// How it is mounted.
+    pub access_mode: AccessMode,
+}
+
+/// What an image's own configuration says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImagePins {
+    /// The user that it runs as: `uid`, `uid:gid` or a name, as its configuration says. Unknown when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
 }

@@ -1,243 +1,176 @@
-//! The workload of a node: a Deployment, with its pod, container, ports and probes.
+//! The controller of a node's pods, by its category and its volumes: Deployment, StatefulSet, CronJob, or a Job that runs
+//! once for a record.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
-use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, HTTPGetAction, PodSecurityContext, PodSpec, PodTemplateSpec,
-    Probe as PodProbe, ResourceRequirements, SeccompProfile,
+use k8s_openapi::api::apps::v1::{
+    Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::api::DynamicObject;
 
-use super::environment::{self, EnvironmentSecret};
+use super::dynamic;
+use super::environment::EnvironmentSecret;
 use super::metadata::Owner;
+use super::node::Node;
 use super::pins::Pins;
-use super::{image, service};
+use super::pod::template;
 use crate::api::names;
-use crate::contract::component::Workload;
-use crate::contract::component::endpoint::{Endpoint, Protocol};
-use crate::contract::component::health::Probe;
-use crate::resolution::record::RecordedComponent;
+use crate::contract::component::ComponentType;
+use crate::contract::component::job::Schedule;
 
-/// A node that runs, and what was recorded of it.
-pub(super) struct Node<'a> {
-    /// The node's name.
-    pub name: &'a str,
-    /// The item's slug.
-    pub slug: &'a str,
-    /// What the component says runs.
-    pub running: &'a Workload,
-    /// What the record pinned.
-    pub recorded: &'a RecordedComponent,
+/// What runs a node's pods.
+pub(super) enum Controller {
+    /// Kept as it is.
+    Applied(DynamicObject),
+    /// Created once.
+    Once(Box<Job>),
 }
 
-/// The Deployment of `node`. It leaves `replicas` to whoever scales it.
-pub(super) fn deployment(
+/// How late, in seconds, a scheduled run may start. Without a limit Kubernetes would start a run that was due while the
+/// previous one was still running as soon as that ends, and one that a changed schedule finds in the past; the contract
+/// skips both.
+const SCHEDULE_LATENESS: i64 = 15;
+
+/// The controller of `node`, for the record of `version`.
+pub(super) fn controller(
+    node: &Node,
+    secret: Option<&EnvironmentSecret>,
+    pins: &Pins,
+    owner: &Owner,
+    version: &str,
+) -> Controller {
+    match (node.category, &node.running.schedule) {
+        (ComponentType::Job, Some(schedule)) => {
+            Controller::Applied(dynamic(&cron_job(node, schedule, secret, pins, owner)))
+        }
+        (ComponentType::Job, None) => {
+            Controller::Once(Box::new(job(node, secret, pins, owner, version)))
+        }
+        _ if node.has_exclusive_volume() => {
+            Controller::Applied(dynamic(&stateful_set(node, secret, pins, owner)))
+        }
+        _ => Controller::Applied(dynamic(&deployment(node, secret, pins, owner))),
+    }
+}
+
+fn metadata(node: &Node, owner: &Owner) -> ObjectMeta {
+    owner.metadata(
+        names::workload(&owner.name, node.name),
+        node.name,
+        node.slug,
+    )
+}
+
+fn selector(node: &Node, owner: &Owner) -> LabelSelector {
+    LabelSelector {
+        match_labels: Some(owner.selector(node.name)),
+        ..LabelSelector::default()
+    }
+}
+
+/// It leaves `replicas` to whoever scales it.
+fn deployment(
     node: &Node,
     secret: Option<&EnvironmentSecret>,
     pins: &Pins,
     owner: &Owner,
 ) -> Deployment {
-    let labels = owner.labels(node.name, node.slug);
     Deployment {
-        metadata: owner.metadata(
-            names::workload(&owner.name, node.name),
-            node.name,
-            node.slug,
-        ),
+        metadata: metadata(node, owner),
         spec: Some(DeploymentSpec {
-            selector: LabelSelector {
-                match_labels: Some(owner.selector(node.name)),
-                ..LabelSelector::default()
-            },
-            template: PodTemplateSpec {
-                metadata: Some(ObjectMeta {
-                    labels: Some(labels),
-                    ..ObjectMeta::default()
-                }),
-                spec: Some(pod(node, secret, pins)),
-            },
+            progress_deadline_seconds: i32::try_from(node.running.health.patience()).ok(),
+            selector: selector(node, owner),
+            template: template(node, secret, pins, owner, None),
             ..DeploymentSpec::default()
         }),
         status: None,
     }
 }
 
-fn pod(node: &Node, secret: Option<&EnvironmentSecret>, pins: &Pins) -> PodSpec {
-    PodSpec {
-        automount_service_account_token: Some(false),
-        enable_service_links: Some(false),
-        security_context: Some(PodSecurityContext {
-            seccomp_profile: Some(SeccompProfile {
-                type_: "RuntimeDefault".to_owned(),
-                localhost_profile: None,
+/// One instance, which is gone before its successor starts, on a lost node too. Parallel management, because the ordered
+/// one would wait for a broken pod before it replaced it by the template that mends it.
+fn stateful_set(
+    node: &Node,
+    secret: Option<&EnvironmentSecret>,
+    pins: &Pins,
+    owner: &Owner,
+) -> StatefulSet {
+    StatefulSet {
+        metadata: metadata(node, owner),
+        spec: Some(StatefulSetSpec {
+            replicas: Some(1),
+            service_name: Some(names::workload(&owner.name, node.name)),
+            pod_management_policy: Some("Parallel".to_owned()),
+            update_strategy: Some(StatefulSetUpdateStrategy {
+                type_: Some("RollingUpdate".to_owned()),
+                rolling_update: None,
             }),
-            ..PodSecurityContext::default()
+            selector: selector(node, owner),
+            template: template(node, secret, pins, owner, None),
+            ..StatefulSetSpec::default()
         }),
-        containers: vec![container(node, secret, pins)],
-        ..PodSpec::default()
+        status: None,
     }
 }
 
-fn container(node: &Node, secret: Option<&EnvironmentSecret>, pins: &Pins) -> Container {
-    let Workload {
-        source,
-        command,
-        endpoints,
-        env_vars,
-        health,
-        ..
-    } = node.running;
-    let digest = node.recorded.image_digest.as_deref().unwrap_or_default();
-    let probe = |probe: &Option<Probe>, stage| {
-        probe
-            .as_ref()
-            .map(|probe| pod_probe(probe, endpoints, stage))
-    };
-    Container {
-        name: node.name.to_owned(),
-        image: image::pinned(source, digest),
-        // The contract's command replaces CMD and keeps ENTRYPOINT, which Kubernetes calls args.
-        args: some(
-            command
-                .iter()
-                .map(|argument| environment::verbatim(argument))
-                .collect(),
+/// Runs once, whatever becomes of it: no retry of the pod, none of the container.
+fn job(
+    node: &Node,
+    secret: Option<&EnvironmentSecret>,
+    pins: &Pins,
+    owner: &Owner,
+    version: &str,
+) -> Job {
+    Job {
+        metadata: owner.metadata(
+            names::job(&owner.name, node.name, version),
+            node.name,
+            node.slug,
         ),
-        ports: some(container_ports(endpoints)),
-        env: some(environment::variables(env_vars, secret)),
-        resources: node
-            .recorded
-            .compute
-            .as_ref()
-            .and_then(|compute| resources(&compute.identity, pins)),
-        startup_probe: probe(&health.startup, Stage::Startup),
-        readiness_probe: probe(&health.readiness, Stage::Readiness),
-        liveness_probe: probe(&health.liveness, Stage::Liveness),
-        ..Container::default()
+        spec: Some(job_spec(node, secret, pins, owner)),
+        status: None,
     }
 }
 
-fn container_ports(endpoints: &BTreeMap<String, Endpoint>) -> Vec<ContainerPort> {
-    service::ports(endpoints)
-        .into_iter()
-        .map(|(port, protocol)| ContainerPort {
-            container_port: i32::from(port),
-            protocol: Some(protocol.to_owned()),
-            ..ContainerPort::default()
-        })
-        .collect()
-}
-
-fn resources(profile: &str, pins: &Pins) -> Option<ResourceRequirements> {
-    let resources = &pins.profiles.get(profile)?.resources;
-    let quantities = |quantities: &BTreeMap<String, Quantity>| {
-        (!quantities.is_empty()).then(|| quantities.clone())
-    };
-    Some(ResourceRequirements {
-        requests: quantities(&resources.requests),
-        limits: quantities(&resources.limits),
-        ..ResourceRequirements::default()
-    })
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Startup,
-    Readiness,
-    Liveness,
-}
-
-/// The contract's numbers map one to one, with one exception that Kubernetes forces: it admits no success threshold but
-/// 1 for startup and liveness probes.
-fn pod_probe(probe: &Probe, endpoints: &BTreeMap<String, Endpoint>, stage: Stage) -> PodProbe {
-    let endpoint = &endpoints[&probe.http.endpoint];
-    let number = |number: u32| Some(i32::try_from(number).unwrap_or(i32::MAX));
-    PodProbe {
-        http_get: Some(HTTPGetAction {
-            path: Some(probe.http.path.clone()),
-            port: IntOrString::Int(i32::from(endpoint.target_port)),
-            scheme: Some(
-                if endpoint.protocol == Protocol::Https {
-                    "HTTPS"
-                } else {
-                    "HTTP"
-                }
-                .to_owned(),
-            ),
-            ..HTTPGetAction::default()
-        }),
-        initial_delay_seconds: number(probe.initial_delay_seconds),
-        period_seconds: number(probe.period_seconds),
-        timeout_seconds: number(probe.timeout_seconds),
-        success_threshold: number(if stage == Stage::Readiness {
-            probe.success_threshold
-        } else {
-            1
-        }),
-        failure_threshold: number(probe.failure_threshold),
-        ..PodProbe::default()
+fn job_spec(
+    node: &Node,
+    secret: Option<&EnvironmentSecret>,
+    pins: &Pins,
+    owner: &Owner,
+) -> JobSpec {
+    JobSpec {
+        backoff_limit: Some(0),
+        template: template(node, secret, pins, owner, Some("Never")),
+        ..JobSpec::default()
     }
 }
 
-/// An empty list is a field left out.
-fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
-    (!list.is_empty()).then_some(list)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn endpoints(protocol: &str) -> BTreeMap<String, Endpoint> {
-        serde_json::from_value(
-            serde_json::json!({"web": {"targetPort": 8443, "protocol": protocol}}),
-        )
-        .expect("an endpoint")
-    }
-
-    #[test]
-    fn a_probe_has_the_contracts_numbers_and_not_kubernetes_defaults() {
-        let authored =
-            serde_json::json!({"http": {"endpoint": "web", "path": "/up"}, "successThreshold": 2});
-        let probe: Probe = serde_json::from_value(authored).expect("a probe");
-        for (stage, successes) in [
-            (Stage::Startup, 1),
-            (Stage::Readiness, 2),
-            (Stage::Liveness, 1),
-        ] {
-            let rendered = pod_probe(&probe, &endpoints("HTTPS"), stage);
-            let numbers = [
-                rendered.initial_delay_seconds,
-                rendered.period_seconds,
-                rendered.timeout_seconds,
-                rendered.success_threshold,
-                rendered.failure_threshold,
-            ];
-            assert_eq!(numbers, [10, 10, 5, successes, 3].map(Some));
-            let request = rendered.http_get.expect("an HTTP probe");
-            assert_eq!(request.scheme.as_deref(), Some("HTTPS"));
-            assert_eq!(request.port, IntOrString::Int(8443));
-        }
-    }
-
-    #[test]
-    fn endpoints_that_share_a_port_share_a_container_port() {
-        let shared = serde_json::json!({
-            "web": {"targetPort": 80, "protocol": "HTTP"},
-            "live": {"targetPort": 80, "protocol": "WS"},
-            "dns": {"targetPort": 80, "protocol": "UDP"},
-        });
-        let ports = container_ports(&serde_json::from_value(shared).expect("endpoints"));
-        let shown: Vec<_> = ports
-            .into_iter()
-            .map(|port| (port.container_port, port.protocol))
-            .collect();
-        assert_eq!(
-            shown,
-            [(80, Some("TCP".to_owned())), (80, Some("UDP".to_owned()))]
-        );
+/// The contract's grammar is a subset of Kubernetes's, with the same meaning: `n/s` runs to the end of the range, and of
+/// two restricted day fields either matches.
+fn cron_job(
+    node: &Node,
+    schedule: &Schedule,
+    secret: Option<&EnvironmentSecret>,
+    pins: &Pins,
+    owner: &Owner,
+) -> CronJob {
+    let fields: Vec<&str> = schedule.cron.split_ascii_whitespace().collect();
+    CronJob {
+        metadata: metadata(node, owner),
+        spec: CronJobSpec {
+            schedule: fields.join(" "),
+            time_zone: Some("Etc/UTC".to_owned()),
+            concurrency_policy: Some("Forbid".to_owned()),
+            starting_deadline_seconds: Some(SCHEDULE_LATENESS),
+            job_template: JobTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(owner.labels(node.name, node.slug)),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(job_spec(node, secret, pins, owner)),
+            },
+            ..CronJobSpec::default()
+        },
+        status: None,
     }
 }

@@ -19,6 +19,7 @@ mod stages;
 mod testing;
 mod wire;
 
+pub use self::stages::address::derive as address;
 pub use self::wire::Malformed;
 
 use self::context::Context;

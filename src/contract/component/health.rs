@@ -76,6 +76,18 @@ fn saturating<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Erro
 }
 
 impl Health {
+    /// How long a pod may take to become ready, in seconds, before that is no progress any more: what the startup and
+    /// the readiness probe allow together, and at least the ten minutes that Kubernetes allows a rollout.
+    pub fn patience(&self) -> u64 {
+        let allowed = |probe: &Probe| {
+            let attempt = probe.period_seconds.max(probe.timeout_seconds);
+            u64::from(probe.initial_delay_seconds)
+                + u64::from(attempt) * u64::from(probe.failure_threshold)
+        };
+        let probes = self.startup.iter().chain(&self.readiness);
+        probes.map(allowed).sum::<u64>().max(600)
+    }
+
     /// The probes that are there, with their stage's name.
     pub fn probes(&self) -> impl Iterator<Item = (&'static str, &Probe)> {
         [

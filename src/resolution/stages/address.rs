@@ -10,7 +10,7 @@ use crate::resolution::context::{Allocation, PublicFacts};
 
 /// The value of `property`, or nothing when a fact that it is derived from is not known. The private port is the
 /// component's own and never missing.
-pub(in crate::resolution) fn derive(
+pub fn derive(
     property: Property,
     endpoint: &Endpoint,
     allocation: Option<&Allocation>,

@@ -1,6 +1,6 @@
 //! The stages of resolution, in the order of BP-RESOLVE-001, and what they share.
 
-mod address;
+pub(super) mod address;
 pub(super) mod allocation;
 pub(super) mod connections;
 pub(super) mod environment;
