@@ -5,5 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // One provider for every TLS connection of the process. It fails only where one is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     installation_operator::cli::Cli::parse().run()
 }

@@ -152,12 +152,6 @@ async fn what_is_missing_is_said_and_awaited() {
         .nth(1)
         .and_then(|rest| rest.split(' ').next());
     let image = image.expect("an image");
-    let job = item.files["web.yaml"]
-        .split("    endpoints:")
-        .next()
-        .expect("a workload")
-        .replace("type: SERVICE", "type: JOB")
-        + "  contract: { inputs: {}, outputs: {} }\n";
     let cases: Vec<(&str, Builder, Incomplete)> = vec![
         (
             "no-config-map",
@@ -187,27 +181,15 @@ async fn what_is_missing_is_said_and_awaited() {
             Incomplete("BP-NODE-003 computeProfile:gpu.premium.xlarge /spec/components/db/compute/profile"),
         ),
         (
-            "job",
-            item.clone()
-                .with("job.yaml", &job)
-                .edited(
-                    "blueprint.yaml",
-                    "  components:\n",
-                    "  components:\n    job: { componentRef: ./job.yaml, compute: { profile: general.standard.small } }\n",
-                )
-                .installation("job"),
-            Incomplete("BP-RESOLVE-001 support:job:job /spec/components/job/componentRef"),
-        ),
-        (
             "volume",
-            node("db", "volumes: { data: { sizeGiB: 1 } }")
+            node("db", "volumes: { data: { sizeGiB: 1, storageClass: tape } }")
                 .edited(
                     "db.yaml",
                     "    command: [serve]\n",
                     "    command: [serve]\n    volumes: { data: { mountPath: /data, minSizeGiB: 1 } }\n",
                 )
                 .installation("volume"),
-            Incomplete("BP-NODE-004 support:volume:db:data /spec/components/db/volumes/data"),
+            Incomplete("BP-NODE-004 storageClass:tape /spec/components/db/volumes/data/storageClass"),
         ),
         (
             "public",
@@ -218,7 +200,7 @@ async fn what_is_missing_is_said_and_awaited() {
                     "    health: { readiness: { http: { endpoint: http, path: /healthz } } }\n  contract:\n",
                 )
                 .installation("public"),
-            Incomplete("BP-NODE-005 support:exposure:web:http /spec/components/web/exposure/http"),
+            Incomplete("BP-NODE-005 edge:web:http /spec/components/web/exposure/http"),
         ),
         (
             "rollback",

@@ -5,10 +5,12 @@
 pub mod allocation;
 pub mod directory;
 pub mod findings;
+pub mod image;
 pub mod offer;
 pub mod parameter;
 pub mod platform;
 pub mod profile;
+pub mod registry;
 pub mod selection;
 pub mod source;
 pub mod support;

@@ -33,12 +33,12 @@ pub struct Selections {
     pub images: BTreeMap<String, ImagePins>,
 }
 
-/// Selects for every running node. An image named by digest is taken as it is; a tag is what `known` says of the whole
-/// reference, and waits where it says nothing, as a build does.
+/// Selects for every running node. An image named by digest is taken as it is; a tag is what `images` says of the node.
+/// What is not known is not selected: whoever could not acquire it has reported that.
 pub fn select(
     contracts: &Contracts,
     profiles: &BTreeMap<String, ProfileVersion>,
-    known: &BTreeMap<String, ImageFacts>,
+    images: &BTreeMap<String, ImageFacts>,
     findings: &mut Findings,
 ) -> Selections {
     let mut selections = Selections::default();
@@ -50,37 +50,26 @@ pub fn select(
             .compute
             .as_ref()
             .and_then(|compute| profiles.get(&compute.profile));
-        let mut wait = |missing: String, remedy: String| {
-            let path = Pointer::of(["spec", "components", name, "componentRef"]);
-            findings.wait(Document::Blueprint, "BP-RESOLVE-001", path, missing, remedy);
-        };
+        let facts = images.get(name);
         let image_digest = match &running.source {
-            Source::Image(reference) => {
-                let facts = known.get(reference);
-                selections
-                    .images
-                    .extend(facts.map(|facts| (name.clone(), facts.pins.clone())));
-                let digest = ImageReference::parse(reference)
-                    .digest
-                    .or_else(|| facts?.digest.as_deref());
-                if digest.is_none() {
-                    wait(
-                        format!("imageDigest:{name}:{reference}"),
-                        format!(
-                            "the digest of {reference} is not known: give it under images in the context file, or name the image of node {name} by digest, as in {reference}@sha256:…"
-                        ),
-                    );
-                }
-                digest.map(str::to_owned)
-            }
+            Source::Image(reference) => ImageReference::parse(reference)
+                .digest
+                .or_else(|| facts?.digest.as_deref())
+                .map(str::to_owned),
             Source::Git(_) => {
-                wait(
+                findings.wait(
+                    Document::Blueprint,
+                    "BP-RESOLVE-001",
+                    Pointer::of(["spec", "components", name, "componentRef"]),
                     format!("build:{name}"),
                     format!("there is no builder for node {name}: name an image by digest"),
                 );
                 None
             }
         };
+        selections
+            .images
+            .extend(facts.map(|facts| (name.clone(), facts.pins.clone())));
         let compute_version = profile.map(|profile| profile.version.clone());
         selections.recorded.insert(
             name.clone(),

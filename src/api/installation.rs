@@ -61,7 +61,13 @@ pub struct InstallationSpec {
     #[x_kube(validation = node_names())]
     #[schemars(extend("maxProperties" = 64))]
     pub hostnames: BTreeMap<String, Hostnames>,
-    /// A changed token selects everything current again: blueprint content, referenced Secrets, profile versions.
+    /// Pull secrets of type `kubernetes.io/dockerconfigjson` for the item's images, before those of the namespace's default
+    /// ServiceAccount. The operator reads digests with them, and pods pull with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    pub image_pull_secrets: Vec<LocalReference>,
+    /// A changed token selects everything current again: blueprint content, image digests, referenced Secrets, profile
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update: Option<Trigger>,
     /// A changed token rolls out the existing record again.

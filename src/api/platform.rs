@@ -46,6 +46,10 @@ pub struct PlatformSpec {
     /// What storage there is for volumes.
     #[serde(default)]
     pub storage: Storage,
+    /// Registries that are not asked with TLS by the system's certificate authorities.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub registries: Vec<RegistryTerms>,
     /// Whether installations are closed to whatever is not meant to reach them.
     #[serde(default)]
     pub network_policy: NetworkPolicyMode,
@@ -58,6 +62,7 @@ impl Default for PlatformSpec {
             cluster_domain: cluster_local(),
             edge: None,
             storage: Storage::default(),
+            registries: Vec::new(),
             network_policy: NetworkPolicyMode::default(),
         }
     }
@@ -304,6 +309,22 @@ pub enum AccessMode {
     ReadWriteOnce,
     /// By every pod, which is what a shared volume asks for.
     ReadWriteMany,
+}
+
+/// How the operator talks to one registry. Nodes pull with what their container runtime is configured with.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RegistryTerms {
+    /// Host, and port where it is not the usual one, as image references write it.
+    #[schemars(length(min = 1, max = 253))]
+    pub host: String,
+    /// Whether it is asked without TLS.
+    #[serde(default)]
+    pub plain_http: bool,
+    /// Certificate authorities in PEM that it is trusted by, beside the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 65536))]
+    pub certificate_authority: Option<String>,
 }
 
 /// Whether installations get network policies.

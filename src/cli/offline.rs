@@ -10,10 +10,12 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::acquire::allocation::{Allocations, Allocator};
+use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::selection::{ImageFacts, Selections};
 use crate::acquire::{Document, Findings, directory, offer, selection, support};
 use crate::api::platform::PlatformSpec;
 use crate::api::profile::ProfileVersion;
+use crate::contract::component::source::{ImageReference, Source};
 use crate::contract::contracts::Contracts;
 use crate::contract::{Published, validate_item};
 use crate::document::pointer::Pointer;
@@ -95,6 +97,7 @@ impl Offline {
         };
         support::nodes(&contracts, &mut findings);
         let profiles = named_profiles(&contracts, profiles, &mut findings);
+        let images = named_images(&contracts, &images, &mut findings);
         let selections = selection::select(&contracts, &profiles, &images, &mut findings);
         let offered = offer::select(&contracts, &platform, None, &mut findings);
         let allocator = Allocator {
@@ -218,6 +221,33 @@ fn named_profiles(
         }
     }
     named
+}
+
+/// What is given of the image of each node; a reference by tag whose digest is not given is missing.
+fn named_images(
+    contracts: &Contracts,
+    given: &BTreeMap<String, ImageFacts>,
+    findings: &mut Findings,
+) -> BTreeMap<String, ImageFacts> {
+    let mut images = BTreeMap::new();
+    for (node, contract) in &contracts.components {
+        let workload = contract.component.spec.workload.as_ref();
+        let Some(Source::Image(reference)) = workload.map(|workload| &workload.source) else {
+            continue;
+        };
+        let facts = given.get(reference).cloned().unwrap_or_default();
+        if facts.digest.is_none() && ImageReference::parse(reference).digest.is_none() {
+            findings.wait(
+                Document::Blueprint,
+                "BP-RESOLVE-001",
+                Pointer::of(["spec", "components", node, "componentRef"]),
+                format!("{IMAGE_DIGEST}{node}:{reference}"),
+                format!("give the digest of {reference} under images in the context file"),
+            );
+        }
+        images.insert(node.clone(), facts);
+    }
+    images
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {

@@ -106,6 +106,7 @@ impl Render {
             environments,
             platform,
             images: selections.images,
+            image_pull_secrets: Vec::new(),
         };
         Some(objects(&accepted, &pins, &self.owner(&contracts)))
     }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::Installation;
 use crate::api::installation::{
-    BlueprintSource, ConfigMapSource, ConnectionChoice, Hostnames, Migration, OciSource, Rollback,
-    SubmittedValue, Trigger,
+    BlueprintSource, ConfigMapSource, ConnectionChoice, Hostnames, LocalReference, Migration,
+    OciSource, Rollback, SubmittedValue, Trigger,
 };
 use crate::document::digest::Digest;
 
@@ -33,6 +33,9 @@ pub struct Intent {
     /// Public hostnames.
     #[serde(default)]
     pub hostnames: BTreeMap<String, Hostnames>,
+    /// Pull secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_pull_secrets: Vec<LocalReference>,
     /// The update token.
     #[serde(default)]
     pub update: Option<Trigger>,
@@ -77,6 +80,7 @@ impl Intent {
                 .collect(),
             connections: spec.connections.clone(),
             hostnames: spec.hostnames.clone(),
+            image_pull_secrets: spec.image_pull_secrets.clone(),
             update: spec.update.clone(),
             migrate: spec.migrate.clone(),
             rollback: spec.rollback.clone(),

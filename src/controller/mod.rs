@@ -24,6 +24,8 @@ pub mod watches;
 use std::sync::Arc;
 
 use futures::StreamExt;
+use gateway_api::grpcroutes::GrpcRoute;
+use gateway_api::httproutes::HttpRoute;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
@@ -73,6 +75,14 @@ pub async fn run(client: Client, settings: Settings) {
         store.clone(),
         store,
     );
+    let controller = if serves_routes(&client).await {
+        controller
+            .owns(scope.api::<HttpRoute>(), managed())
+            .owns(scope.api::<GrpcRoute>(), managed())
+    } else {
+        tracing::info!("the cluster serves no Gateway API: routes are not watched until a restart");
+        controller
+    };
     controller
         .owns(scope.api::<Deployment>(), managed())
         .owns(scope.api::<StatefulSet>(), managed())
@@ -122,6 +132,17 @@ pub async fn run(client: Client, settings: Settings) {
             }
         })
         .await;
+}
+
+/// Whether the cluster serves the routes of the Gateway API. One that cannot say so now is taken not to.
+async fn serves_routes(client: &Client) -> bool {
+    let version = HttpRoute::api_version(&());
+    let served = client.list_api_group_resources(&version).await;
+    served.is_ok_and(|list| {
+        list.resources
+            .iter()
+            .any(|resource| resource.kind == HttpRoute::kind(&()))
+    })
 }
 
 /// One namespace, or all.

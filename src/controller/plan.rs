@@ -37,6 +37,8 @@ pub struct Plan {
     pub selections: Selections,
     /// What of the platform it is made with.
     pub platform: PlatformPins,
+    /// The pull secrets of its pods.
+    pub image_pull_secrets: Vec<String>,
 }
 
 impl Plan {
@@ -84,6 +86,7 @@ impl Plan {
             profiles,
             selections,
             platform,
+            image_pull_secrets,
         } = self;
         context.credentials = credentials;
         let resolution = resolve(&contracts, &context);
@@ -104,6 +107,7 @@ impl Plan {
             environments: environments.collect(),
             platform,
             images: selections.images,
+            image_pull_secrets,
         };
         let snapshot = Snapshot::of(&claim.id, number.to_string(), &context);
         let record = record(&contracts, &selections.recorded, &snapshot);

@@ -17,10 +17,13 @@ use super::plan::{Plan, refuse_shrinking};
 use super::shelf::Shelf;
 use super::shell::Shell;
 use crate::acquire::allocation::{Allocations, Allocator};
+use crate::acquire::image::IMAGE_DIGEST;
+use crate::acquire::selection::ImageFacts;
 use crate::acquire::{Findings, Reader, offer, selection, support};
 use crate::api::Installation;
 use crate::api::names;
 use crate::api::reason::Reason;
+use crate::contract::contracts::Contracts;
 use crate::contract::published::Published;
 use crate::contract::validate::validate_item;
 use crate::document::result::{Profile, Status};
@@ -88,14 +91,19 @@ pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Act
 const ON_ITS_WAY: Duration = Duration::from_secs(30);
 
 impl Pass {
+    /// What changes without any watch of ours telling is looked at again.
     fn next_look(&self) -> Action {
-        let settled = self.applied.as_ref().is_none_or(|applied| {
+        let is_settled = self.applied.as_ref().is_none_or(|applied| {
             applied.notes.is_empty() && applied.running.values().all(Running::is_settled)
         });
-        if settled {
-            Action::await_change()
-        } else {
-            Action::requeue(ON_ITS_WAY)
+        let asks_registries = self.findings.as_ref().is_some_and(|findings| {
+            let mut missing = findings.missing.iter();
+            missing.any(|missing| missing.deferred.missing.starts_with(IMAGE_DIGEST))
+        });
+        match (is_settled, asks_registries) {
+            (false, _) => Action::requeue(ON_ITS_WAY),
+            (true, true) => Action::requeue(SLOW),
+            (true, false) => Action::await_change(),
         }
     }
 }
@@ -249,6 +257,24 @@ pub(super) fn reader(shell: &Shell, namespace: &str) -> Reader {
     }
 }
 
+/// What a version pinned of the image of `node`, if it still is the image that the node names.
+fn pinned_image(
+    (version, accepted): &(Version, AcceptedRecord),
+    contracts: &Contracts,
+    node: &str,
+) -> Option<ImageFacts> {
+    let source = |contracts: &Contracts| {
+        let contract = contracts.components.get(node)?;
+        let workload = contract.component.spec.workload.as_ref()?;
+        Some(workload.source.clone())
+    };
+    let recorded = accepted.record().components.get(node)?;
+    (source(accepted.contracts()) == source(contracts)).then(|| ImageFacts {
+        digest: recorded.image_digest.clone(),
+        pins: version.pins.images.get(node).cloned().unwrap_or_default(),
+    })
+}
+
 impl Shell {
     /// The Installation as the API server has it now; what a cache holds may be out of date. Another one of the same
     /// name is not it: the cache will know it soon.
@@ -316,11 +342,26 @@ impl Shell {
         let profiles = reader
             .acquire_profiles(&contracts, profile, findings)
             .await?;
-        let selections = selection::select(&contracts, &profiles, &BTreeMap::new(), findings);
+        let platform = reader.platform(&self.settings.platform).await?;
+        let named: Vec<String> = intent
+            .image_pull_secrets
+            .iter()
+            .map(|reference| reference.name.clone())
+            .collect();
+        let (keyring, pull_secrets) = reader.acquire_keyring(&named, findings).await?;
+        let images = reader
+            .acquire_images(
+                &contracts,
+                |node| pinned_image(pinned?, &contracts, node),
+                &platform.registries,
+                &keyring,
+                findings,
+            )
+            .await;
+        let selections = selection::select(&contracts, &profiles, &images, findings);
         let before = current
             .map(|(version, _)| version.snapshot.allocations().clone())
             .unwrap_or_default();
-        let platform = reader.platform(&self.settings.platform).await?;
         let offered = offer::select(
             &contracts,
             &platform,
@@ -351,6 +392,12 @@ impl Shell {
             profiles,
             selections,
             platform: offered,
+            // Without names of its own a pod gets those of its ServiceAccount.
+            image_pull_secrets: if named.is_empty() {
+                Vec::new()
+            } else {
+                pull_secrets
+            },
         }))
     }
 

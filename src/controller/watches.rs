@@ -52,6 +52,11 @@ pub fn by_secret(
                 .is_some_and(|identity| identity == installation.identity())
                 || labels.get(INSTALLATION_LABEL) == Some(&installation.name_any())
                 || is_stalled_over(installation, &name)
+                || installation
+                    .spec
+                    .image_pull_secrets
+                    .iter()
+                    .any(|secret| secret.name == name)
                 || installation.spec.parameters.values().any(|submitted| {
                     submitted
                         .secret_key_ref

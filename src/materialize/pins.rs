@@ -24,6 +24,9 @@ pub struct Pins {
     /// What is known of the image of each running node.
     #[serde(default)]
     pub images: BTreeMap<String, ImagePins>,
+    /// The pull secrets of every pod; none where those of the default ServiceAccount serve.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_pull_secrets: Vec<String>,
 }
 
 /// The part of the Platform that workloads are made with.

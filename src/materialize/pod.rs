@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec,
-    PodTemplateSpec, ResourceRequirements, SeccompProfile, Volume, VolumeMount,
+    Container, ContainerPort, LocalObjectReference, PersistentVolumeClaimVolumeSource,
+    PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements, SeccompProfile, Volume,
+    VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -39,6 +40,12 @@ pub(super) fn template(
             security_context: Some(security(node, pins)),
             containers: vec![container(node, secret, pins)],
             volumes: some(volumes(node, owner)),
+            image_pull_secrets: some(
+                pins.image_pull_secrets
+                    .iter()
+                    .map(|name| LocalObjectReference { name: name.clone() })
+                    .collect(),
+            ),
             restart_policy: restart_policy.map(str::to_owned),
             ..PodSpec::default()
         }),

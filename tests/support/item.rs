@@ -111,6 +111,8 @@ spec:
 pub struct Item {
     /// Path → text.
     pub files: BTreeMap<String, String>,
+    /// The image that its components name.
+    pub image: String,
 }
 
 impl Item {
@@ -134,6 +136,7 @@ impl Item {
         let files = files.map(|(path, text)| (path.to_owned(), text.replace("IMAGE", &image)));
         Self {
             files: files.into(),
+            image,
         }
     }
 

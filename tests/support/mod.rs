@@ -27,11 +27,13 @@ pub mod item;
 pub mod local;
 pub mod namespace;
 pub mod operator;
+pub mod pod;
 pub mod principal;
 pub mod proxy;
 pub mod refusal;
 pub mod rollout;
 pub mod stock;
+pub mod town;
 pub mod wait;
 
 pub use cluster::Cluster;

@@ -1,0 +1,160 @@
+//! Images: the digest and the configuration of each, from its registry, with the pull secrets of the Installation and of
+//! its namespace's default ServiceAccount.
+
+use std::collections::BTreeMap;
+
+use futures::{StreamExt, stream};
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+
+use super::findings::{Document, Findings};
+use super::registry::keyring::Keyring;
+use super::registry::{Refusal, Registries};
+use super::selection::ImageFacts;
+use super::{Reader, Reading, Unavailable};
+use crate::api::platform::RegistryTerms;
+use crate::contract::component::source::{ImageReference, Source};
+use crate::contract::contracts::Contracts;
+use crate::document::diagnostic::{Code, Diagnostic, Stage};
+use crate::document::pointer::Pointer;
+
+/// The kind of the missing fact that a registry has not told.
+pub const IMAGE_DIGEST: &str = "imageDigest:";
+/// How many images are asked for at once.
+const AT_ONCE: usize = 8;
+/// The key of a pull secret.
+const DOCKER_CONFIG: &str = ".dockerconfigjson";
+
+impl Reader {
+    /// The pull secrets that pods of this Installation have: `named`, and those of the default ServiceAccount. Says the
+    /// names beside the keyring.
+    ///
+    /// # Errors
+    /// When the cluster cannot be asked.
+    pub async fn acquire_keyring(
+        &self,
+        named: &[String],
+        findings: &mut Findings,
+    ) -> Result<(Keyring, Vec<String>), Unavailable> {
+        let account = self
+            .api::<ServiceAccount>()
+            .get_opt("default")
+            .await
+            .reading(|| "ServiceAccount default".to_owned())?;
+        let inherited = account
+            .into_iter()
+            .flat_map(|account| account.image_pull_secrets.unwrap_or_default())
+            .map(|reference| reference.name);
+        let mut names: Vec<String> = named.to_vec();
+        names.extend(inherited);
+        let mut keyring = Keyring::default();
+        for (index, name) in names.iter().enumerate() {
+            let secret = self
+                .api::<Secret>()
+                .get_opt(name)
+                .await
+                .reading(|| format!("Secret {name}"))?;
+            let held = secret.as_ref().and_then(|secret| secret.data.as_ref());
+            let understood = held
+                .and_then(|data| data.get(DOCKER_CONFIG))
+                .is_some_and(|config| keyring.add(&config.0));
+            // What a ServiceAccount names and nobody made is no concern of the Installation's: the kubelet passes it over.
+            if !understood && index < named.len() {
+                let what = if secret.is_some() {
+                    "is no pull secret: give it type kubernetes.io/dockerconfigjson"
+                } else {
+                    "does not exist: create it, or take it off the list"
+                };
+                findings.wait(
+                    Document::Installation,
+                    "BP-RESOLVE-001",
+                    Pointer::of(["spec", "imagePullSecrets"]).index(index),
+                    format!("secret:{name}"),
+                    format!("Secret {name} in namespace {} {what}", self.namespace),
+                );
+            }
+        }
+        Ok((keyring, names))
+    }
+
+    /// Asks the registries about the image of every node that `known` says nothing of. An image by digest needs no answer;
+    /// where there is one, its configuration is taken.
+    pub async fn acquire_images(
+        &self,
+        contracts: &Contracts,
+        known: impl Fn(&str) -> Option<ImageFacts>,
+        terms: &[RegistryTerms],
+        keyring: &Keyring,
+        findings: &mut Findings,
+    ) -> BTreeMap<String, ImageFacts> {
+        let mut images = BTreeMap::new();
+        let mut asked = Vec::new();
+        for (node, contract) in &contracts.components {
+            let workload = contract.component.spec.workload.as_ref();
+            let Some(Source::Image(reference)) = workload.map(|workload| &workload.source) else {
+                continue;
+            };
+            match known(node) {
+                Some(facts) => {
+                    images.insert(node.clone(), facts);
+                }
+                None => asked.push((node.clone(), reference.clone())),
+            }
+        }
+        let registries = Registries { terms, keyring };
+        let questions: Vec<_> = asked
+            .into_iter()
+            .map(|(node, reference)| {
+                let registries = &registries;
+                async move {
+                    let answer = registries.inspect(&reference).await;
+                    (node, reference, answer)
+                }
+            })
+            .collect();
+        let answers: Vec<_> = stream::iter(questions).buffered(AT_ONCE).collect().await;
+        for (node, reference, answer) in answers {
+            match answer {
+                Ok(facts) => {
+                    images.insert(node, facts);
+                }
+                // The digest says which image it is, and the node pulls it with credentials of its own.
+                Err(refusal) if ImageReference::parse(&reference).digest.is_some() => {
+                    tracing::info!(node, %refusal, "the image's configuration is not known");
+                }
+                Err(refusal) => report(&node, &reference, &refusal, findings),
+            }
+        }
+        images
+    }
+}
+
+/// Tells what is authoritative from what may change by itself.
+fn report(node: &str, reference: &str, refusal: &Refusal, findings: &mut Findings) {
+    let path = Pointer::of(["spec", "components", node, "componentRef"]);
+    let remedy = match refusal {
+        Refusal::Absent { .. } | Refusal::Unusable { .. } => {
+            let message = format!("node `{node}`: {refusal}; name an image that exists");
+            let diagnostic = Diagnostic::resolution(
+                Stage::Allocation,
+                Code::InvalidResolutionContext,
+                path,
+                message,
+            );
+            findings.wrong(Document::Blueprint, diagnostic);
+            return;
+        }
+        Refusal::Unauthorized { .. } => format!(
+            "{refusal}: give spec.imagePullSecrets, or the namespace's default ServiceAccount, a pull secret for it"
+        ),
+        Refusal::Unreachable { .. } => format!(
+            "{refusal}. It is asked again by itself; a registry without TLS or with a certificate authority of its own has to be listed under registries of the Platform"
+        ),
+    };
+    findings.wait(
+        Document::Blueprint,
+        "BP-RESOLVE-001",
+        path,
+        format!("{IMAGE_DIGEST}{node}:{reference}"),
+        remedy,
+    );
+}
