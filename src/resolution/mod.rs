@@ -11,6 +11,8 @@ pub mod connection;
 pub mod context;
 pub mod credential;
 #[cfg(test)]
+mod leaks;
+#[cfg(test)]
 mod properties;
 pub mod record;
 pub mod resolved;

@@ -14,6 +14,11 @@ use zeroize::Zeroize;
 /// println!("{secret}");
 /// ```
 ///
+/// ```compile_fail
+/// let secret = installation_operator::resolution::secret::Secret::new("hunter2".to_owned());
+/// let _ = serde_json::to_string(&secret);
+/// ```
+///
 /// ```
 /// let secret = installation_operator::resolution::secret::Secret::new("hunter2".to_owned());
 /// assert_eq!(format!("{secret:?}"), "[redacted]");
@@ -77,6 +82,16 @@ impl Zeroize for SecretJson {
 
 /// A logical value together with whether it is sensitive. It prints as `[redacted]` either way, because a value's
 /// sensitivity may still grow by union (BP-PARAM-002) after it was read.
+///
+/// ```compile_fail
+/// let held = installation_operator::resolution::secret::Held::sensitive("hunter2");
+/// println!("{held}");
+/// ```
+///
+/// ```compile_fail
+/// let held = installation_operator::resolution::secret::Held::sensitive("hunter2");
+/// let _ = serde_json::to_string(&held);
+/// ```
 ///
 /// A clone shares the value, so that forwarding it along a chain of a thousand nodes copies nothing; the last clone
 /// to go wipes it.
