@@ -151,6 +151,8 @@ impl fmt::Debug for Held {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use serde_json::json;
 
     use super::*;
@@ -163,6 +165,31 @@ mod tests {
         ] {
             assert_eq!(format!("{held:?} {held:#?}"), "[redacted] [redacted]");
         }
+    }
+
+    #[test]
+    fn a_secret_prints_that_it_is_there() {
+        let json = SecretJson(json!("hunter2"));
+        assert_eq!(format!("{json:?}"), "[redacted]");
+        assert_eq!(format!("{:?}", Secret::new(json)), "[redacted]");
+    }
+
+    #[test]
+    fn a_secret_is_wiped_when_it_is_dropped() {
+        /// Tells when it is wiped.
+        struct Witness<'a>(&'a Cell<bool>);
+
+        impl Zeroize for Witness<'_> {
+            fn zeroize(&mut self) {
+                self.0.set(true);
+            }
+        }
+
+        let wiped = Cell::new(false);
+        let secret = Secret::new(Witness(&wiped));
+        assert!(!wiped.get());
+        drop(secret);
+        assert!(wiped.get());
     }
 
     #[test]
