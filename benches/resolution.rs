@@ -17,6 +17,9 @@ const NODES: [usize; 3] = [10, 100, 1_000];
 /// Inputs of each node of an application that is wide.
 const WIDTH: usize = 10;
 
+/// Makes an application of so many nodes.
+type Make = fn(usize) -> Arc<Contracts>;
+
 /// A worker of `inputs` inputs `i0`, `i1` and so on, which hands the first on as `out`.
 fn component(inputs: usize) -> String {
     let mut component = String::from(
@@ -102,8 +105,7 @@ fn growing(criterion: &mut Criterion) {
     let context =
         br#"{"parameters": {"title": {"value": "The wiki of the house", "sensitive": false}}}"#;
     let context = Context::parse(context).expect("a context");
-    let shapes: [(&str, usize, fn(usize) -> Arc<Contracts>); 2] =
-        [("chain", 1, chain), ("wide", WIDTH, wide)];
+    let shapes: [(&str, usize, Make); 2] = [("chain", 1, chain), ("wide", WIDTH, wide)];
     for (name, bindings, make) in shapes {
         let mut group = criterion.benchmark_group(format!("resolve/{name}"));
         for nodes in NODES {

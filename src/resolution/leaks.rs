@@ -76,11 +76,16 @@ fn secrets() -> Value {
     })
 }
 
+/// Panics as any code does that is sure of its outcome, and wrong.
+fn insist<T: Debug>(outcome: Result<(), T>) {
+    outcome.expect("a failure");
+}
+
 /// Asserts that neither printing `value` nor a panic that shows it tells a secret.
 #[track_caller]
 fn is_mute<T: Debug>(what: &str, value: T) {
     let printed = format!("{value:?} {value:#?}");
-    let panicked = catch_unwind(AssertUnwindSafe(|| Err::<(), T>(value).expect("a failure")));
+    let panicked = catch_unwind(AssertUnwindSafe(|| insist(Err(value))));
     let payload = panicked.expect_err("a panic");
     let panicked = payload
         .downcast::<String>()
