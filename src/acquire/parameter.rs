@@ -9,7 +9,6 @@ use serde_json::Value;
 use super::findings::{Document, Findings};
 use super::{Reader, Reading, Unavailable};
 use crate::api::installation::{SecretFormat, SecretKeyReference, SubmittedValue};
-use crate::contract::blueprint::binding::Binding;
 use crate::contract::contracts::Contracts;
 use crate::document::diagnostic::{Code, Diagnostic, Stage};
 use crate::document::pointer::Pointer;
@@ -36,7 +35,7 @@ impl Reader {
             ) {
                 (Some(held), _, _) => Some(held),
                 (None, _, Some(reference)) => self.read_secret(name, reference, findings).await?,
-                (None, Some(_), None) if is_sensitive(contracts, name) => {
+                (None, Some(_), None) if contracts.is_sensitive(name) => {
                     findings.wrong(Document::Installation, written_secret(name));
                     None
                 }
@@ -110,23 +109,8 @@ impl Reader {
     }
 }
 
-/// Whether any receiver of `parameter` is sensitive by its contract (BP-PARAM-002).
-fn is_sensitive(contracts: &Contracts, parameter: &str) -> bool {
-    contracts
-        .blueprint
-        .spec
-        .components
-        .iter()
-        .any(|(node, authored)| {
-            let inputs = &contracts.component(node).spec.contract.inputs;
-            authored.bindings.iter().any(|(input, binding)| {
-                matches!(binding, Binding::Parameter(name) if name == parameter)
-                    && inputs.get(input).is_some_and(|input| input.sensitive)
-            })
-        })
-}
-
-fn written_secret(parameter: &str) -> Diagnostic {
+/// The refusal of a value that is written in an Installation although its parameter is sensitive (BP-PARAM-002).
+pub fn written_secret(parameter: &str) -> Diagnostic {
     Diagnostic::resolution(
         Stage::Parameters,
         Code::SecretLiteral,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kube::Api;
+use kube::api::ListParams;
+use kube::{Api, ResourceExt};
 
 use super::findings::{Document, Findings};
 use super::{Reader, Reading, Unavailable};
@@ -51,6 +52,22 @@ impl Reader {
             }
         }
         Ok(profiles)
+    }
+
+    /// The current version of every profile.
+    ///
+    /// # Errors
+    /// When the cluster cannot be asked.
+    pub async fn current_profiles(&self) -> Result<BTreeMap<String, ProfileVersion>, Unavailable> {
+        let profiles = Api::<ComputeProfile>::all(self.client.clone())
+            .list(&ListParams::default())
+            .await
+            .reading(|| "ComputeProfiles".to_owned())?;
+        let current = profiles.iter().filter_map(|profile| {
+            let version = profile.spec.version(&profile.spec.current_version)?;
+            Some((profile.name_any(), version.clone()))
+        });
+        Ok(current.collect())
     }
 
     /// The current version of the profile `slug`, if it exists.

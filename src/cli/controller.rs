@@ -4,10 +4,9 @@ use std::io::IsTerminal;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use http::HeaderValue;
-use http::header::USER_AGENT;
 use tracing_subscriber::EnvFilter;
 
+use super::client::client;
 use crate::controller::run;
 use crate::controller::shell::Settings;
 
@@ -51,15 +50,7 @@ impl Controller {
             LogFormat::Json => log.json().init(),
         }
         tokio::runtime::Runtime::new()?.block_on(async {
-            let mut config = kube::Config::infer()
-                .await
-                .context("no cluster to talk to: set KUBECONFIG, or run inside a cluster")?;
-            let agent = concat!("installation-operator/", env!("CARGO_PKG_VERSION"));
-            config
-                .headers
-                .push((USER_AGENT, HeaderValue::from_static(agent)));
-            let client = kube::Client::try_from(config)
-                .context("the cluster's configuration is not usable")?;
+            let client = client().await?;
             tracing::info!(
                 namespace = self.namespace,
                 platform = self.platform,

@@ -1,6 +1,8 @@
 //! One binary, one file a verb.
 
+mod client;
 pub mod conformance;
+pub mod context;
 pub mod controller;
 pub mod crds;
 mod excerpt;
@@ -10,6 +12,7 @@ pub mod normalize;
 mod offline;
 pub mod render;
 pub mod resolve;
+mod stand_in;
 mod target;
 pub mod validate;
 
@@ -32,6 +35,7 @@ enum Verb {
     Validate(validate::Validate),
     Resolve(resolve::Resolve),
     Render(render::Render),
+    Context(context::Context),
     Form(form::Form),
     Normalize(normalize::Normalize),
     Conformance(conformance::Conformance),
@@ -48,6 +52,7 @@ impl Cli {
             Verb::Validate(args) => exit(validate::run(&args)),
             Verb::Resolve(args) => exit(args.run()),
             Verb::Render(args) => exit(args.run()),
+            Verb::Context(args) => exit(args.run()),
             Verb::Form(args) => exit(form::run(&args)),
             Verb::Normalize(args) => exit(normalize::run(&args)),
             Verb::Conformance(args) => exit(conformance::run(&args)),

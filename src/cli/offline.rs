@@ -30,7 +30,7 @@ pub struct Offline {
     /// The item directory.
     item: PathBuf,
     /// A JSON file with what an installation takes from outside: any of `parameters`, `variables`, `credentials`,
-    /// `allocations`, `connections`, `contracts`, `computeProfiles`, `images` and `platform`. See
+    /// `allocations`, `connections`, `contracts`, `computeProfiles`, `images`, `platform` and `standIns`. See
     /// docs/reference/context.md.
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
@@ -144,11 +144,11 @@ impl Offline {
                 .context("platform is malformed: give the spec of a Platform")?,
             None => PlatformSpec::default(),
         };
+        // For readers: which values are not the real ones.
+        members.remove("standIns");
         let published = Published::from_context(&Value::Object(members.clone()));
         members.remove("contracts");
-        let mut context = Context::parse(Value::Object(members).to_string().as_bytes()).context(
-            "the context file has a member that is unknown or of the wrong shape: see docs/reference/context.md",
-        )?;
+        let mut context = parse(members)?;
         for (name, text) in &self.set {
             let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()));
             context.parameters.insert(name.clone(), Held::plain(value));
@@ -170,6 +170,40 @@ impl Offline {
             published,
         })
     }
+}
+
+/// The members that are a resolution context. Which of them is wrong is said by its name, and by nothing that it holds.
+fn parse(members: Map<String, Value>) -> anyhow::Result<Context> {
+    let read = |members: &Value| Context::parse(members.to_string().as_bytes());
+    let alone = |name: &str, value: &Value| {
+        let members: Map<_, _> = [(name.to_owned(), value.clone())].into_iter().collect();
+        read(&Value::Object(members))
+    };
+    for (name, value) in &members {
+        if alone(name, value).is_ok() {
+            continue;
+        }
+        if alone(name, &Value::Object(Map::new())).is_err() && name != "connections" {
+            bail!(
+                "the context file has the member `{name}`, which is unknown: see docs/reference/context.md"
+            );
+        }
+        let entry = value
+            .as_object()
+            .into_iter()
+            .flatten()
+            .find(|(entry, value)| {
+                let entries: Map<_, _> =
+                    [((*entry).clone(), (*value).clone())].into_iter().collect();
+                alone(name, &Value::Object(entries)).is_err()
+            });
+        let place = match entry {
+            Some((entry, _)) if name != "connections" => format!("{name}.{entry}"),
+            _ => name.clone(),
+        };
+        bail!("`{place}` in the context file is malformed: see docs/reference/context.md");
+    }
+    read(&Value::Object(members)).context("the context file is malformed")
 }
 
 /// What a context file gives.
@@ -268,5 +302,49 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(members: Value) -> String {
+        let Value::Object(members) = members else {
+            panic!("no object")
+        };
+        parse(members).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn a_context_file_that_is_refused_tells_where_and_no_value() {
+        for (members, told) in [
+            (
+                json!({"paramters": {"a": "hunter2"}}),
+                "the member `paramters`, which is unknown",
+            ),
+            (
+                json!({"parameters": "hunter2"}),
+                "`parameters` in the context file is malformed",
+            ),
+            (
+                json!({"parameters": {"b": {"value": 1, "sensitive": false}, "a": "hunter2"}}),
+                "`parameters.a` in the context file is malformed",
+            ),
+            (
+                json!({"variables": {"cloud.region": {"value": "hunter2"}}}),
+                "`variables.cloud.region` in the context file is malformed",
+            ),
+            (
+                json!({"connections": {"parameters": {}}}),
+                "`connections` in the context file",
+            ),
+        ] {
+            let message = refusal(members);
+            assert!(message.contains(told), "{message}");
+            assert!(!message.contains("hunter2"), "{message}");
+        }
     }
 }

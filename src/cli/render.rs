@@ -122,7 +122,7 @@ impl Render {
 }
 
 /// Gives every generated parameter without a credential one that is worth nothing, and one without an identity a name.
-fn stand_in(selected: &mut Selected) {
+pub(super) fn stand_in(selected: &mut Selected) {
     for (name, parameter) in &selected.contracts.blueprint.spec.parameters {
         if let Supply::Generated(generator) = parameter.supply() {
             let identity = format!("offline/{name}");

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::offline::Offline;
+use super::render::stand_in;
 use crate::acquire::{Document, Findings};
 use crate::document::result::Status;
 use crate::resolution::resolve;
@@ -13,7 +14,7 @@ use crate::resolution::resolved::{Inspected, Resolved};
 
 /// Resolve an item offline and show its inputs, secrets redacted.
 ///
-/// Exit status: 0 VALID, 1 INVALID, 2 something cannot be read, 3 INCOMPLETE.
+/// A generated credential that the context file does not hold is stood in for. Exit status: 0 VALID, 1 INVALID, 2 something cannot be read, 3 INCOMPLETE.
 #[derive(Debug, Args)]
 pub struct Resolve {
     #[command(flatten)]
@@ -42,7 +43,8 @@ impl Resolve {
 
     fn report(&self, out: &mut impl Write) -> anyhow::Result<Status> {
         let (selected, mut findings) = self.offline.select()?;
-        let resolved = selected.and_then(|selected| {
+        let resolved = selected.and_then(|mut selected| {
+            stand_in(&mut selected);
             let resolution = resolve(&selected.contracts, &selected.context);
             findings.absorb(resolution.result);
             resolution.resolved
@@ -112,5 +114,41 @@ fn file(document: Document) -> &'static str {
     match document {
         Document::Blueprint => "blueprint.yaml",
         Document::Installation => "the Installation",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        resolve: Resolve,
+    }
+
+    #[test]
+    fn a_credential_that_no_context_holds_is_stood_in_for_and_never_shown() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("context.json");
+        let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+        let text = std::fs::read(format!("{examples}/context.json")).expect("a context file");
+        let mut context: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+        let members = context.as_object_mut().expect("an object");
+        members.remove("credentials").expect("credentials");
+        std::fs::write(&file, context.to_string()).expect("a context file");
+
+        let item = format!("{examples}/wiki");
+        let file = file.to_str().expect("a path");
+        let line = Line::parse_from(["resolve", &item, "--context", file]);
+        let mut out = Vec::new();
+        let status = line.resolve.report(&mut out).expect("a report");
+        let out = String::from_utf8(out).expect("text");
+        assert_eq!(status, Status::Valid, "{out}");
+        assert!(out.contains("web:in:siteTitle = \"My wiki\""), "{out}");
+        assert!(out.contains("db:in:password = [redacted]"), "{out}");
+        assert!(!out.contains("0000"), "{out}");
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::blueprint::Blueprint;
+use super::blueprint::binding::Binding;
 use super::component::Component;
 use crate::document::digest::Digest;
 
@@ -39,5 +40,17 @@ impl Contracts {
     /// When `node` is not a node of the blueprint.
     pub fn component(&self, node: &str) -> &Component {
         &self.components[node].component
+    }
+
+    /// Whether any receiver of `parameter` is sensitive by its contract, so that all of them are (BP-PARAM-002).
+    pub fn is_sensitive(&self, parameter: &str) -> bool {
+        let mut nodes = self.blueprint.spec.components.iter();
+        nodes.any(|(node, authored)| {
+            let inputs = &self.component(node).spec.contract.inputs;
+            authored.bindings.iter().any(|(input, binding)| {
+                matches!(binding, Binding::Parameter(name) if name == parameter)
+                    && inputs.get(input).is_some_and(|input| input.sensitive)
+            })
+        })
     }
 }

@@ -8,6 +8,7 @@ pub mod canonical;
 pub mod diagnostic;
 pub mod digest;
 pub mod limits;
+pub mod optional;
 pub mod place;
 pub mod pointer;
 pub mod reference;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::secret::{Held, Secret, SecretJson};
 use super::wire::{self, Malformed};
+use crate::document::optional;
 
 /// Everything an installation takes from outside the documents.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,10 +87,18 @@ pub struct Allocation {
     /// Opaque, non-empty.
     pub version: String,
     /// The internal DNS name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub private_hostname: Option<String>,
     /// Facts of the public edge; only for a PUBLIC endpoint.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub public: Option<PublicFacts>,
 }
 
@@ -98,16 +107,32 @@ pub struct Allocation {
 #[serde(deny_unknown_fields)]
 pub struct PublicFacts {
     /// Host name or address, nothing else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub hostname: Option<String>,
     /// Port, 1..65535.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub port: Option<u16>,
     /// http, https, ws or wss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub scheme: Option<String>,
     /// From `/`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub path: Option<String>,
 }
 

@@ -10,6 +10,10 @@ pub mod accept;
 pub mod connection;
 pub mod context;
 pub mod credential;
+#[cfg(test)]
+mod leaks;
+#[cfg(test)]
+mod properties;
 pub mod record;
 pub mod resolved;
 pub mod secret;

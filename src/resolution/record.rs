@@ -12,6 +12,7 @@ use crate::contract::component::Component;
 use crate::contract::component::source::Source;
 use crate::contract::contracts::Contracts;
 use crate::document::digest::Digest;
+use crate::document::optional;
 
 /// The release of this contract that this program implements, as records name it.
 pub const EDITION: &str = "1.0.0";
@@ -155,7 +156,11 @@ pub struct Specifications {
     #[schemars(regex(pattern = r"^\d+\.\d+\.\d+$"))]
     pub blueprint: String,
     /// The listing specification: fits the shape, and is refused by acceptance.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(regex(pattern = r"^\d+\.\d+\.\d+$"))]
     pub listing: Option<String>,
 }
@@ -175,15 +180,27 @@ pub struct RecordedComponent {
     /// Where the workload comes from.
     pub source: SourceKind,
     /// The image that runs: required unless EXTERNAL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
     pub image_digest: Option<String>,
     /// The commit that was built: required for GIT alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(regex(pattern = "^([0-9a-f]{40}|[0-9a-f]{64})$"))]
     pub git_commit: Option<String>,
     /// The compute profile and its version: required unless EXTERNAL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub compute: Option<VersionedIdentity>,
     /// Volume allocations as authored.
     pub volumes: BTreeMap<String, VolumeAllocation>,

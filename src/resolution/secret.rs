@@ -14,6 +14,11 @@ use zeroize::Zeroize;
 /// println!("{secret}");
 /// ```
 ///
+/// ```compile_fail
+/// let secret = installation_operator::resolution::secret::Secret::new("hunter2".to_owned());
+/// let _ = serde_json::to_string(&secret);
+/// ```
+///
 /// ```
 /// let secret = installation_operator::resolution::secret::Secret::new("hunter2".to_owned());
 /// assert_eq!(format!("{secret:?}"), "[redacted]");
@@ -78,6 +83,16 @@ impl Zeroize for SecretJson {
 /// A logical value together with whether it is sensitive. It prints as `[redacted]` either way, because a value's
 /// sensitivity may still grow by union (BP-PARAM-002) after it was read.
 ///
+/// ```compile_fail
+/// let held = installation_operator::resolution::secret::Held::sensitive("hunter2");
+/// println!("{held}");
+/// ```
+///
+/// ```compile_fail
+/// let held = installation_operator::resolution::secret::Held::sensitive("hunter2");
+/// let _ = serde_json::to_string(&held);
+/// ```
+///
 /// A clone shares the value, so that forwarding it along a chain of a thousand nodes copies nothing; the last clone
 /// to go wipes it.
 #[derive(Clone, PartialEq)]
@@ -136,6 +151,8 @@ impl fmt::Debug for Held {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use serde_json::json;
 
     use super::*;
@@ -148,6 +165,31 @@ mod tests {
         ] {
             assert_eq!(format!("{held:?} {held:#?}"), "[redacted] [redacted]");
         }
+    }
+
+    #[test]
+    fn a_secret_prints_that_it_is_there() {
+        let json = SecretJson(json!("hunter2"));
+        assert_eq!(format!("{json:?}"), "[redacted]");
+        assert_eq!(format!("{:?}", Secret::new(json)), "[redacted]");
+    }
+
+    #[test]
+    fn a_secret_is_wiped_when_it_is_dropped() {
+        /// Tells when it is wiped.
+        struct Witness<'a>(&'a Cell<bool>);
+
+        impl Zeroize for Witness<'_> {
+            fn zeroize(&mut self) {
+                self.0.set(true);
+            }
+        }
+
+        let wiped = Cell::new(false);
+        let secret = Secret::new(Witness(&wiped));
+        assert!(!wiped.get());
+        drop(secret);
+        assert!(wiped.get());
     }
 
     #[test]

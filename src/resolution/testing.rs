@@ -52,39 +52,72 @@ struct Node {
 /// The contracts of the application that `yaml` sketches.
 #[track_caller]
 pub(super) fn app(yaml: &str) -> Arc<Contracts> {
-    let app: App = serde_saphyr::from_str(yaml).expect("a sketch of an application");
-    let nodes = app
-        .nodes
-        .iter()
-        .map(|(name, node)| (name.clone(), node.authored(name)));
-    let blueprint = document(
-        "BLUEPRINT",
-        json!({"slug": "app", "revision": 1, "description": "A test application."}),
-        json!({"parameters": app.parameters, "components": nodes.collect::<Map<_, _>>()}),
-    );
-    let mut files = vec![(BLUEPRINT.to_owned(), blueprint.into_bytes())];
-    let mut published = Published::default();
-    for (name, node) in app.nodes {
-        let metadata = json!({"revision": 1, "description": "A test component."});
-        let bytes = document("COMPONENT", metadata, node.component()).into_bytes();
-        match node.component_ref {
-            Some(identity) if !identity.starts_with('.') => {
-                let digest = Digest::of(&bytes).to_string();
-                let bytes = bytes.into();
-                published.insert(identity, 1, Source { bytes, digest });
+    Documents::of(yaml).contracts(Value::to_string)
+}
+
+/// The documents of an application, not yet written down.
+pub(super) struct Documents {
+    /// By path inside the item.
+    files: BTreeMap<String, Value>,
+    /// By identity, each at revision 1.
+    published: BTreeMap<String, Value>,
+}
+
+impl Documents {
+    /// The documents of the application that `yaml` sketches.
+    #[track_caller]
+    pub(super) fn of(yaml: &str) -> Self {
+        let app: App = serde_saphyr::from_str(yaml).expect("a sketch of an application");
+        let nodes = app
+            .nodes
+            .iter()
+            .map(|(name, node)| (name.clone(), node.authored(name)));
+        let blueprint = document(
+            "BLUEPRINT",
+            json!({"slug": "app", "revision": 1, "description": "A test application."}),
+            json!({"parameters": app.parameters, "components": nodes.collect::<Map<_, _>>()}),
+        );
+        let mut files = BTreeMap::from([(BLUEPRINT.to_owned(), blueprint)]);
+        let mut published = BTreeMap::new();
+        for (name, node) in app.nodes {
+            let metadata = json!({"revision": 1, "description": "A test component."});
+            let component = document("COMPONENT", metadata, node.component());
+            match node.component_ref {
+                Some(identity) if !identity.starts_with('.') => {
+                    published.insert(identity, component);
+                }
+                _ => {
+                    files.insert(format!("{name}.yaml"), component);
+                }
             }
-            _ => files.push((format!("{name}.yaml"), bytes)),
         }
+        Self { files, published }
     }
-    // Through every rule of the document profile, so that no test stands on contracts that could not be.
-    let validation = validate_item(
-        &Item::from_files("app", files),
-        &published,
-        Profile::Document,
-    );
-    validation
-        .contracts
-        .unwrap_or_else(|| panic!("not VALID: {:#?}", validation.result))
+
+    /// The contracts that these documents are when `write` has written each.
+    #[track_caller]
+    pub(super) fn contracts(&self, mut write: impl FnMut(&Value) -> String) -> Arc<Contracts> {
+        let mut published = Published::default();
+        for (identity, component) in &self.published {
+            let bytes = write(component).into_bytes();
+            let digest = Digest::of(&bytes).to_string();
+            let bytes = bytes.into();
+            published.insert(identity, 1, Source { bytes, digest });
+        }
+        let files = self
+            .files
+            .iter()
+            .map(|(path, document)| (path.clone(), write(document).into_bytes()));
+        // Through every rule of the document profile, so that no test stands on contracts that could not be.
+        let validation = validate_item(
+            &Item::from_files("app", files),
+            &published,
+            Profile::Document,
+        );
+        validation
+            .contracts
+            .unwrap_or_else(|| panic!("not VALID: {:#?}", validation.result))
+    }
 }
 
 impl Node {
@@ -182,8 +215,8 @@ impl Node {
     }
 }
 
-fn document(kind: &str, metadata: Value, spec: Value) -> String {
-    json!({"specVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec}).to_string()
+fn document(kind: &str, metadata: Value, spec: Value) -> Value {
+    json!({"specVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec})
 }
 
 /// The context that `evidence` is, in the shape of a context file.

@@ -10,6 +10,7 @@ use super::assess::{self, Graph};
 use crate::contract::component::Component;
 use crate::contract::findings::Findings;
 use crate::document::diagnostic::Code;
+use crate::document::optional;
 
 /// The compute of a node that runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -68,11 +69,20 @@ pub struct VolumeAllocation {
     #[schemars(range(min = 1))]
     pub size_gib: u64,
     /// A storage class term.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(length(max = 64), regex(pattern = "^[a-z0-9][a-z0-9_-]*$"))]
     pub storage_class: Option<String>,
     /// A floor on provisioned IOPS.
-    #[serde(rename = "minIOPS", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "minIOPS",
+        default,
+        deserialize_with = "optional::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = 1))]
     pub min_iops: Option<u64>,
 }

@@ -4,6 +4,8 @@
 //! The documents come by digest from where they were persisted, so that a record can be accepted again years later,
 //! whatever became of the place that the blueprint came from.
 
+#[cfg(test)]
+mod properties;
 mod reconcile;
 mod shape;
 mod specifications;

@@ -101,10 +101,6 @@ fn allocation(
 ) -> Result<Allocation, &'static str> {
     let declared = endpoint_of(contracts, node, endpoint)
         .ok_or("is for an endpoint that the component does not declare")?;
-    // serde reads a null member as an absent one; optional means omitted.
-    if has_null(evidence) || evidence.get("public").is_some_and(has_null) {
-        return Err("holds a null member");
-    }
     let allocation = Allocation::deserialize(evidence).map_err(|_| {
         "lacks identity or version, has a member of the wrong type, or has one beyond identity, version, privateHostname and public (hostname, port, scheme, path)"
     })?;
@@ -156,12 +152,6 @@ fn public_fault(facts: &PublicFacts, endpoint: &Endpoint) -> Option<&'static str
     } else {
         None
     }
-}
-
-fn has_null(evidence: &Value) -> bool {
-    evidence
-        .as_object()
-        .is_some_and(|members| members.values().any(Value::is_null))
 }
 
 fn endpoint_of<'a>(contracts: &'a Contracts, node: &str, endpoint: &str) -> Option<&'a Endpoint> {

@@ -257,6 +257,43 @@ mod tests {
     }
 
     #[test]
+    fn who_cannot_submit_is_told_what_to_do_instead() {
+        let submitted = json!({"parameters": {"p": {"value": "x", "sensitive": false}}});
+        let connected = "
+            parameters: { p: { from: '${{ connections.llm.default }}' } }
+            nodes:
+              web:
+                connectionBindings: { llm: { parameter: p } }
+                requirements:
+                  llm:
+                    protocol: OPENAI_CHAT_COMPLETIONS
+                    inputs: { baseURL: url, apiKey: key, model: model }
+                inputs:
+                  url: { schema: { type: string } }
+                  key: { schema: { type: string }, sensitive: true }
+                  model: { schema: { type: string } }
+            ";
+        for (app, remedy) in [
+            (taking("{ generator: {} }"), "rotate its credential"),
+            (taking(VARIABLE), "override the variable"),
+            (connected.to_owned(), "replace the whole connection"),
+        ] {
+            let contracts = crate::resolution::testing::app(&app);
+            let context = crate::resolution::testing::context(&submitted);
+            let result = crate::resolution::resolve(&contracts, &context).result;
+            let messages: Vec<_> = result
+                .diagnostics
+                .iter()
+                .map(|found| &found.message)
+                .collect();
+            assert!(
+                matches!(messages[..], [message] if message.contains(remedy)),
+                "{remedy}: {messages:?}"
+            );
+        }
+    }
+
+    #[test]
     fn a_variable_is_taken_by_its_exact_path_and_named_by_identity_and_version() {
         let resolved = resolved(&taking(VARIABLE), &variable("sensitive", json!(true)));
         let supplied = &resolved.inputs["web"]["in"];
