@@ -10,8 +10,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::human;
 use super::target::{self, Checked};
+use super::{human, named, sarif};
 use crate::contract::Published;
 use crate::document::result::{Profile, Status, ValidationResult};
 
@@ -24,8 +24,8 @@ pub struct Validate {
     /// Item directories, directories of items, or documents; `-` reads one document from standard input.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// How far to go: structural, document, publication or deployment.
-    #[arg(long, default_value_t)]
+    /// How far to go.
+    #[arg(long, default_value_t, value_parser = named::<Profile>())]
     profile: Profile,
     /// A JSON file with what the documents cannot say themselves: `contracts`, keyed `identity@revision`, each with
     /// `source` and `digest`.
@@ -43,6 +43,8 @@ enum Format {
     Human,
     /// One array of results.
     Json,
+    /// One SARIF 2.1.0 log, for code scanning.
+    Sarif,
 }
 
 /// Runs the verb. Colours go to a terminal only, and not there when `NO_COLOR` is set.
@@ -84,6 +86,10 @@ fn report(arguments: &Validate, out: &mut impl Write) -> anyhow::Result<Status> 
                 .collect();
             serde_json::to_writer_pretty(&mut *out, &entries)?;
             writeln!(out)?;
+        }
+        Format::Sarif => {
+            let directory = std::env::current_dir().context("there is no working directory")?;
+            sarif::print(&checked, &directory, out)?;
         }
     }
     Ok(overall(&checked))
@@ -212,6 +218,17 @@ spec:
         assert_eq!(results[0]["status"], "INVALID");
         assert_eq!(results[0]["diagnostics"][0]["code"], "ERR_SECRET_LITERAL");
         assert!(!text.contains("hunter2"), "{text}");
+    }
+
+    #[test]
+    fn an_option_that_is_misspelled_lists_its_values() {
+        for (option, value) in [("--profile", "publication"), ("--format", "sarif")] {
+            let error = Line::try_parse_from(["validate", "x", option, "bogus"])
+                .map(|_| ())
+                .expect_err(option);
+            let error = error.to_string();
+            assert!(error.contains(option) && error.contains(value), "{error}");
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::document::result::Deferred;
 use crate::document::yaml;
 
 /// The fact that a document handed over without its directory lacks.
-pub(super) const ITEM_ROOT: &str = "itemRoot";
+pub(crate) const ITEM_ROOT: &str = "itemRoot";
 
 /// One node of the component graph.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -193,17 +193,18 @@ fn acquired(
 ) -> Acquired {
     match outcome {
         Ok(contract) => Acquired::Known(contract.into()),
-        Err(faults) => {
-            Acquired::Refused(
-                faults
-                    .into_iter()
-                    .map(|fault| {
-                        let message = format!("{}: {}", fault.code, fault.message);
-                        Diagnostic::semantic(Code::InvalidDependency, path.clone(), message)
-                            .related_at(reference, fault.path, fault.location)
-                    })
-                    .collect(),
-            )
-        }
+        Err(faults) => Acquired::Refused(
+            faults
+                .into_iter()
+                .map(|fault| {
+                    let message = format!(
+                        "the component `{reference}` is not valid, {}: {}",
+                        fault.code, fault.message
+                    );
+                    Diagnostic::semantic(Code::InvalidDependency, path.clone(), message)
+                        .on_behalf_of(reference, fault)
+                })
+                .collect(),
+        ),
     }
 }
