@@ -9,7 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_sarif::sarif;
 
 use super::target::{Checked, Spot};
-use crate::contract::rules::{self, RULES, Rule};
+use crate::contract::rules::{self, Rule};
 use crate::document::diagnostic::{Code, Diagnostic};
 use crate::document::pointer::Pointer;
 use crate::document::result::Deferred;
@@ -189,7 +189,7 @@ impl Rules {
     }
 
     fn of_id(&mut self, id: &str) -> i64 {
-        self.index(id, || RULES.iter().filter(|rule| rule.id == id).collect())
+        self.index(id, || rules::all().filter(|rule| rule.id == id).collect())
     }
 
     fn index(&mut self, id: &str, behind: impl FnOnce() -> Vec<&'static Rule>) -> i64 {
