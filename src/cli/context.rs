@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 use super::client::client;
 use super::resolve::explain;
 use super::stand_in;
-use crate::acquire::parameter::written_secret;
 use crate::acquire::allocation::{Allocations, Allocator};
+use crate::acquire::parameter::written_secret;
 use crate::acquire::{Document, Findings, Reader, support};
-use crate::api::{Installation, ResolutionRecord};
 use crate::api::installation::SubmittedValue;
 use crate::api::platform::PlatformSpec;
+use crate::api::{Installation, ResolutionRecord};
 use crate::contract::component::source::Source;
 use crate::contract::contracts::Contracts;
 use crate::contract::{Published, validate_item};
@@ -133,13 +133,14 @@ async fn pinned_images(
     let Some(record) = status.and_then(|status| status.record.as_ref()) else {
         return Ok(json!({}));
     };
-    let records: Api<ResolutionRecord> =
-        Api::namespaced(reader.client.clone(), &reader.namespace);
+    let records: Api<ResolutionRecord> = Api::namespaced(reader.client.clone(), &reader.namespace);
     let found = records
         .get_opt(&record.name)
         .await
         .with_context(|| format!("cannot read ResolutionRecord {}", record.name))?;
-    let components = found.map(|found| found.spec.0.components).unwrap_or_default();
+    let components = found
+        .map(|found| found.spec.0.components)
+        .unwrap_or_default();
     let mut images = Map::new();
     for (node, contract) in &contracts.components {
         let workload = contract.component.spec.workload.as_ref();

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::document::diagnostic::{Code, Diagnostic, Location};
+use crate::document::diagnostic::{Code, Location, Related};
 
 /// What stands in place of text that is not shown.
 const ELLIPSIS: &str = "…";
@@ -26,13 +26,9 @@ pub(super) fn conceals(code: Code) -> bool {
     matches!(code, Code::SecretLiteral | Code::ValueConstraint)
 }
 
-/// Whether the text at the place that `diagnostic` relates to may be a secret.
-pub(super) fn conceals_related(diagnostic: &Diagnostic) -> bool {
-    let message = &diagnostic.message;
-    conceals(diagnostic.code)
-        // A dependency's own code leads the message.
-        || (diagnostic.code == Code::InvalidDependency
-            && [Code::SecretLiteral, Code::ValueConstraint].iter().any(|code| message.starts_with(code.as_ref())))
+/// Whether the text at the place that a diagnostic of `code` relates to may be a secret.
+pub(super) fn conceals_related(code: Code, related: &Related) -> bool {
+    conceals(code) || related.code.is_some_and(conceals)
 }
 
 /// The excerpt of `source` at `location`, if the source has that place.

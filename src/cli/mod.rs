@@ -12,13 +12,17 @@ pub mod normalize;
 mod offline;
 pub mod render;
 pub mod resolve;
+mod sarif;
 mod stand_in;
 mod target;
 pub mod validate;
 
 use std::process::ExitCode;
+use std::str::FromStr;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use strum::VariantNames;
 
 use crate::document::result::Status;
 
@@ -60,6 +64,14 @@ impl Cli {
             Verb::Crds(args) => exit(args.run()),
         }
     }
+}
+
+/// Reads an option whose values are the names of a type, which help and errors list.
+fn named<T>() -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync> + VariantNames + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(T::VARIANTS).try_map(|name| name.parse())
 }
 
 /// How a verb that could be carried out ended.

@@ -1,5 +1,7 @@
 //! What the paths on the command line name, and checking it.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -10,7 +12,10 @@ use anyhow::{Context as _, bail};
 use crate::acquire::directory;
 use crate::contract::item::{BLUEPRINT, Item, Lookup};
 use crate::contract::{Published, Validation, envelope, validate_document, validate_item};
+use crate::document::diagnostic::{Location, Related};
 use crate::document::limits;
+use crate::document::place::Place;
+use crate::document::pointer::Pointer;
 use crate::document::result::Profile;
 use crate::document::yaml;
 
@@ -30,9 +35,64 @@ pub(super) struct Checked {
     pub(super) validation: Validation,
     item: Option<(PathBuf, Item)>,
     document: Arc<[u8]>,
+    /// The places of files that were looked into, so that none is read again for each of its findings.
+    places: RefCell<BTreeMap<PathBuf, Option<Place>>>,
+}
+
+/// A place in a file.
+pub(super) struct Spot<'a> {
+    pub(super) path: PathBuf,
+    pub(super) source: &'a [u8],
+    pub(super) location: Option<Location>,
 }
 
 impl Checked {
+    fn new(
+        path: PathBuf,
+        validation: Validation,
+        item: Option<(PathBuf, Item)>,
+        document: Arc<[u8]>,
+    ) -> Self {
+        Self {
+            path,
+            validation,
+            item,
+            document,
+            places: RefCell::default(),
+        }
+    }
+
+    /// The place of `pointer` in the document under test; `location` where it is known already.
+    pub(super) fn spot(&self, pointer: &Pointer, location: Option<Location>) -> Spot<'_> {
+        self.locate(self.document(), pointer, location)
+    }
+
+    /// The place in another document that a diagnostic relates to, if the item holds that document.
+    pub(super) fn related(&self, related: &Related) -> Option<Spot<'_>> {
+        let file = self.artifact(&related.artifact)?;
+        Some(self.locate(file, &related.path, related.location))
+    }
+
+    fn locate<'a>(
+        &self,
+        (path, source): (PathBuf, &'a [u8]),
+        pointer: &Pointer,
+        location: Option<Location>,
+    ) -> Spot<'a> {
+        let location = location.or_else(|| {
+            let mut read = self.places.borrow_mut();
+            let places = read
+                .entry(path.clone())
+                .or_insert_with(|| yaml::parse(source).ok().map(|document| document.places));
+            places.as_ref().map(|places| places.nearest(pointer))
+        });
+        Spot {
+            path,
+            source,
+            location,
+        }
+    }
+
     /// The document under test: its path and text.
     pub(super) fn document(&self) -> (PathBuf, &[u8]) {
         match &self.item {
@@ -41,8 +101,8 @@ impl Checked {
         }
     }
 
-    /// A document that a diagnostic relates to: its path and text.
-    pub(super) fn artifact(&self, reference: &str) -> Option<(PathBuf, &[u8])> {
+    /// A document of the item: its path and text.
+    fn artifact(&self, reference: &str) -> Option<(PathBuf, &[u8])> {
         let (root, item) = self.item.as_ref()?;
         match item.file(reference) {
             Lookup::File { real, bytes } => Some((root.join(real), bytes)),
@@ -60,12 +120,9 @@ impl Target {
                     Lookup::File { bytes, .. } => Arc::clone(bytes),
                     Lookup::Escape | Lookup::Missing => Arc::from([]),
                 };
-                Ok(Checked {
-                    path: path.clone(),
-                    validation: validate_item(&item, published, profile),
-                    document,
-                    item: Some((path.clone(), item)),
-                })
+                let validation = validate_item(&item, published, profile);
+                let item = Some((path.clone(), item));
+                Ok(Checked::new(path.clone(), validation, item, document))
             }
             Self::Document(path) => Ok(alone(
                 path.clone(),
@@ -84,12 +141,8 @@ impl Target {
 }
 
 fn alone(path: PathBuf, document: Arc<[u8]>, published: &Published, profile: Profile) -> Checked {
-    Checked {
-        path,
-        validation: validate_document(None, &document, published, profile),
-        item: None,
-        document,
-    }
+    let validation = validate_document(None, &document, published, profile);
+    Checked::new(path, validation, None, document)
 }
 
 /// What `path` names: an item, the items and documents below a directory that is none, or a document. A file named

@@ -1,6 +1,7 @@
 //! Collects the semantic diagnostics of one document and places them in its source text.
 
 use crate::document::diagnostic::{Code, Diagnostic};
+use crate::document::limits;
 use crate::document::place::Place;
 use crate::document::pointer::Pointer;
 
@@ -23,8 +24,16 @@ impl<'a> Findings<'a> {
         self.add(Diagnostic::semantic(code, path, message));
     }
 
+    /// Whether nothing more is reported. A rule that goes through all nodes stops then.
+    pub(crate) fn is_full(&self) -> bool {
+        self.found.len() >= limits::DIAGNOSTICS
+    }
+
     /// Adds a diagnostic, with the place of its path.
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
+        if self.is_full() {
+            return;
+        }
         let location = self.places.nearest(&diagnostic.path);
         self.found.push(diagnostic.at(location));
     }

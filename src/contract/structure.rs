@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::envelope::Family;
 use crate::document::diagnostic::{Code, Diagnostic, Phase};
+use crate::document::limits;
 use crate::document::place::Place;
 use crate::document::pointer::Pointer;
 use crate::document::yaml::Document;
@@ -49,7 +50,11 @@ impl Shape {
 pub fn check(family: Family, document: &Document) -> Vec<Diagnostic> {
     let shape = Shape::get(family);
     let mut findings = Findings::default();
-    for error in shape.validator.iter_errors(&document.value) {
+    for error in shape
+        .validator
+        .iter_errors(&document.value)
+        .take(limits::DIAGNOSTICS)
+    {
         findings.add(&error, shape, family);
     }
     findings.diagnostics(&document.places)

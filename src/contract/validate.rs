@@ -32,7 +32,10 @@ pub struct Validation {
 /// Validates the blueprint of an item together with its components.
 pub fn validate_item(item: &Item, published: &Published, profile: Profile) -> Validation {
     match item.file(BLUEPRINT) {
-        Lookup::File { bytes, .. } => blueprint(bytes, Some(item), published, profile),
+        Lookup::File { bytes, .. } => match yaml::parse(bytes) {
+            Err(diagnostics) => rejected(profile, Phase::Parser, diagnostics),
+            Ok(document) => blueprint(&document, bytes, Some(item), published, profile),
+        },
         Lookup::Escape | Lookup::Missing => unreadable(profile),
     }
 }
@@ -46,21 +49,17 @@ pub fn validate_document(
     published: &Published,
     profile: Profile,
 ) -> Validation {
-    let family = match family {
-        Some(family) => family,
-        None => match yaml::parse(bytes) {
-            Err(diagnostics) => return rejected(profile, Phase::Parser, diagnostics),
-            Ok(document) => match envelope::family(&document) {
-                Ok(family) => family,
-                Err(diagnostic) => {
-                    return rejected(profile, Phase::Structural, vec![*diagnostic]);
-                }
-            },
-        },
+    let document = match yaml::parse(bytes) {
+        Err(diagnostics) => return rejected(profile, Phase::Parser, diagnostics),
+        Ok(document) => document,
+    };
+    let family = match family.map_or_else(|| envelope::family(&document), Ok) {
+        Err(diagnostic) => return rejected(profile, Phase::Structural, vec![*diagnostic]),
+        Ok(family) => family,
     };
     match family {
-        Family::Blueprint => blueprint(&Arc::from(bytes), None, published, profile),
-        Family::Component => component(&Arc::from(bytes), profile),
+        Family::Blueprint => blueprint(&document, &Arc::from(bytes), None, published, profile),
+        Family::Component => component(&document, &Arc::from(bytes), profile),
     }
 }
 
@@ -87,21 +86,21 @@ pub fn monotonic(revision: u64, highest_published: u64) -> ValidationResult {
 }
 
 fn blueprint(
+    document: &yaml::Document,
     bytes: &Arc<[u8]>,
     item: Option<&Item>,
     published: &Published,
     profile: Profile,
 ) -> Validation {
-    let document = match shaped(Family::Blueprint, bytes, profile) {
-        Ok(document) => document,
-        Err(validation) => return *validation,
-    };
+    if let Some(validation) = misshapen(Family::Blueprint, document, profile) {
+        return validation;
+    }
     let Assessment {
         diagnostics,
         mut deferred,
         contracts,
         partial,
-    } = assess::assess(&document, bytes, item, published);
+    } = assess::assess(document, bytes, item, published);
     deferred.extend(admission(Family::Blueprint, profile));
     Validation {
         contracts,
@@ -110,12 +109,11 @@ fn blueprint(
     }
 }
 
-fn component(bytes: &Arc<[u8]>, profile: Profile) -> Validation {
-    let document = match shaped(Family::Component, bytes, profile) {
-        Ok(document) => document,
-        Err(validation) => return *validation,
-    };
-    match component::assess(&document, bytes) {
+fn component(document: &yaml::Document, bytes: &Arc<[u8]>, profile: Profile) -> Validation {
+    if let Some(validation) = misshapen(Family::Component, document, profile) {
+        return validation;
+    }
+    match component::assess(document, bytes) {
         Ok(contract) => Validation {
             component: Some(Arc::new(contract)),
             ..rejected_or_not(
@@ -134,19 +132,11 @@ fn component(bytes: &Arc<[u8]>, profile: Profile) -> Validation {
     }
 }
 
-/// A document that passed the parser and structural phases, unless the profile ends there.
-fn shaped(
-    family: Family,
-    bytes: &[u8],
-    profile: Profile,
-) -> Result<yaml::Document, Box<Validation>> {
-    let document = yaml::parse(bytes)
-        .map_err(|diagnostics| Box::new(rejected(profile, Phase::Parser, diagnostics)))?;
-    let diagnostics = structure::check(family, &document);
-    if diagnostics.is_empty() && profile != Profile::Structural {
-        return Ok(document);
-    }
-    Err(Box::new(rejected(profile, Phase::Structural, diagnostics)))
+/// The outcome of the structural phase, unless the document passes it and the profile goes on.
+fn misshapen(family: Family, document: &yaml::Document, profile: Profile) -> Option<Validation> {
+    let diagnostics = structure::check(family, document);
+    let ends = !diagnostics.is_empty() || profile == Profile::Structural;
+    ends.then(|| rejected(profile, Phase::Structural, diagnostics))
 }
 
 /// What publication and deployment still have to ask of a catalog and of an installation.
@@ -181,6 +171,8 @@ fn rejected_or_not(
     // Parser diagnostics share one path and stand in source order already.
     if phase != Phase::Parser {
         diagnostics.sort();
+        // A text that holds one mistake many times has it once.
+        diagnostics.dedup();
     }
     Validation {
         result: ValidationResult::new(profile, phase, diagnostics, deferred),

@@ -148,6 +148,9 @@ pub struct Related {
     /// The place in its source text, where one is known. Not part of the contract, so never serialized.
     #[serde(skip)]
     pub location: Option<Location>,
+    /// The code of the component's own diagnostic there, if it is one. Not part of the contract either.
+    #[serde(skip)]
+    pub code: Option<Code>,
 }
 
 /// A place in the source text, counted from 1; the column counts characters.
@@ -210,17 +213,24 @@ impl Diagnostic {
 
     /// This diagnostic with the place in a component document that it is about.
     #[must_use]
-    pub fn related(self, artifact: &str, path: Pointer) -> Self {
-        self.related_at(artifact, path, None)
-    }
-
-    /// As [`Self::related`], with the place in the component's source text.
-    #[must_use]
-    pub fn related_at(mut self, artifact: &str, path: Pointer, location: Option<Location>) -> Self {
+    pub fn related(mut self, artifact: &str, path: Pointer) -> Self {
         self.related.push(Related {
             artifact: artifact.to_owned(),
             path,
-            location,
+            location: None,
+            code: None,
+        });
+        self
+    }
+
+    /// This diagnostic with the component's own that it stands for.
+    #[must_use]
+    pub fn on_behalf_of(mut self, artifact: &str, fault: Self) -> Self {
+        self.related.push(Related {
+            artifact: artifact.to_owned(),
+            path: fault.path,
+            location: fault.location,
+            code: Some(fault.code),
         });
         self
     }

@@ -8,5 +8,7 @@ pub const DEPTH: usize = 64;
 pub const SCALAR_BYTES: usize = 65_536;
 /// The largest magnitude of an integer: what a binary64 number holds without loss.
 pub const SAFE_INTEGER: i64 = 9_007_199_254_740_991;
+/// Structural or semantic diagnostics of one document that are reported; nobody reads more, and making them takes time.
+pub const DIAGNOSTICS: usize = 1_000;
 /// Parser diagnostics after which a document is given up.
 pub const PARSER_DIAGNOSTICS: usize = 100;

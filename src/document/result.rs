@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, IntoStaticStr};
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
 use super::diagnostic::{Diagnostic, Phase};
 use super::pointer::Pointer;
@@ -35,6 +35,7 @@ pub enum Status {
     Display,
     EnumString,
     IntoStaticStr,
+    VariantNames,
 )]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]

@@ -89,6 +89,9 @@ pub struct VolumeAllocation {
 
 pub(super) fn check(graph: &Graph<'_>, findings: &mut Findings<'_>) {
     for (name, node, component) in graph.nodes() {
+        if findings.is_full() {
+            return;
+        }
         check_compute(name, node, component, findings);
         check_volumes(name, node, component, findings);
     }

@@ -14,6 +14,9 @@ pub(super) fn check(graph: &Graph<'_>, parameters: &Kinds<'_>, findings: &mut Fi
         check_parameters(name, node, parameters, findings);
     }
     for (name, node, component) in graph.nodes() {
+        if findings.is_full() {
+            return;
+        }
         check_requirements(name, node, component, findings);
     }
 }

@@ -1,12 +1,14 @@
 //! Exposure of endpoints (blueprint §4.3, BP-NODE-005).
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
 use super::Node;
 use super::assess::{self, Graph};
-use crate::contract::component::endpoint::Endpoint;
+use crate::contract::component::endpoint::{Endpoint, Property};
 use crate::contract::component::{Component, ComponentType, output};
 use crate::contract::findings::Findings;
 use crate::document::diagnostic::{Code, Diagnostic};
@@ -37,9 +39,17 @@ pub enum Exposure {
 
 /// Exposure names endpoints that may be exposed, and exposes what outputs read (BP-NODE-005).
 pub(super) fn check(graph: &Graph<'_>, findings: &mut Findings<'_>) {
+    // Of each component once, however many nodes deploy it.
+    let mut read = BTreeMap::new();
     for (name, node, component) in graph.nodes() {
+        if findings.is_full() {
+            return;
+        }
         check_choices(name, node, component, findings);
-        check_outputs(name, node, component, findings);
+        let public = read
+            .entry(std::ptr::from_ref(component))
+            .or_insert_with(|| public_reads(component));
+        check_outputs(name, node, public, findings);
     }
 }
 
@@ -101,26 +111,50 @@ fn is_probed(component: &Component) -> bool {
         .is_some_and(|workload| workload.health.readiness.is_some())
 }
 
-fn check_outputs(name: &str, node: &Node, component: &Component, findings: &mut Findings<'_>) {
-    for (output, declared) in &component.spec.contract.outputs {
-        for (endpoint, property) in output::addresses(declared) {
-            if !property.is_public() || node.exposure(&endpoint) == Exposure::Public {
-                continue;
-            }
-            let path = assess::pointer(name);
-            let path = if node.exposure.contains_key(&endpoint) {
-                path.child("exposure").child(&endpoint)
-            } else {
-                path.child("componentRef")
-            };
-            let message = format!(
-                "output `{output}` reads `{property}` of endpoint `{endpoint}`, which is not public; set \
-                 `exposure: {{ {endpoint}: PUBLIC }}`"
-            );
-            findings.add(
-                Diagnostic::semantic(Code::EndpointNotPublic, path, message)
-                    .related(&node.component_ref, output::pointer(output)),
-            );
+/// A public property of an endpoint that an output reads.
+struct PublicRead<'a> {
+    output: &'a str,
+    endpoint: String,
+    property: Property,
+}
+
+fn public_reads(component: &Component) -> Vec<PublicRead<'_>> {
+    let outputs = component.spec.contract.outputs.iter();
+    let reads = outputs.flat_map(|(output, declared)| {
+        output::addresses(declared)
+            .into_iter()
+            .map(move |(endpoint, property)| PublicRead {
+                output,
+                endpoint,
+                property,
+            })
+    });
+    reads.filter(|read| read.property.is_public()).collect()
+}
+
+fn check_outputs(name: &str, node: &Node, public: &[PublicRead<'_>], findings: &mut Findings<'_>) {
+    for PublicRead {
+        output,
+        endpoint,
+        property,
+    } in public
+    {
+        if node.exposure(endpoint) == Exposure::Public {
+            continue;
         }
+        let path = assess::pointer(name);
+        let path = if node.exposure.contains_key(endpoint) {
+            path.child("exposure").child(endpoint)
+        } else {
+            path.child("componentRef")
+        };
+        let message = format!(
+            "output `{output}` reads `{property}` of endpoint `{endpoint}`, which is not public; set \
+             `exposure: {{ {endpoint}: PUBLIC }}`"
+        );
+        findings.add(
+            Diagnostic::semantic(Code::EndpointNotPublic, path, message)
+                .related(&node.component_ref, output::pointer(output)),
+        );
     }
 }

@@ -3,7 +3,9 @@
 //! An input depends on at most one output and an output on at most one input, so every value has one chain of suppliers.
 //! Chains are followed in loops and remembered, never by recursion: the cost is the number of inputs and outputs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -23,10 +25,10 @@ enum Place<'a> {
     Output(&'a str, &'a str),
 }
 
-/// A value that is known before installation.
+/// A value that is known before installation. Shared, because a chain of suppliers may hand on a long one many times.
 #[derive(Clone, Debug, PartialEq)]
-struct Known {
-    value: Value,
+struct Known<'a> {
+    value: Rc<Cow<'a, Value>>,
     /// Whether an author wrote it down, so that it may be no secret.
     authored: bool,
 }
@@ -36,7 +38,7 @@ enum Supplier<'a> {
     /// Another place.
     Place(Place<'a>),
     /// A value that is known.
-    Known(Known),
+    Known(Known<'a>),
     /// What only an installation brings, or nothing.
     Open,
 }
@@ -48,6 +50,9 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Findings<'_>) {
         cycles: Vec::new(),
     };
     for (name, node, component) in graph.nodes() {
+        if findings.is_full() {
+            return;
+        }
         for (input, binding) in &node.bindings {
             let Some(declared) = component.spec.contract.inputs.get(input) else {
                 continue;
@@ -101,14 +106,14 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Findings<'_>) {
 struct Flow<'a> {
     graph: &'a Graph<'a>,
     /// What is known of each place that was asked for.
-    known: BTreeMap<Place<'a>, Option<Known>>,
+    known: BTreeMap<Place<'a>, Option<Known<'a>>>,
     /// A message for each cycle.
     cycles: Vec<String>,
 }
 
 impl<'a> Flow<'a> {
     /// What is known of the value at `place`. A cycle on the way is recorded, and nothing on it is known.
-    fn known(&mut self, place: Place<'a>) -> Option<Known> {
+    fn known(&mut self, place: Place<'a>) -> Option<Known<'a>> {
         let mut chain = Vec::new();
         let mut next = place;
         let known = loop {
@@ -150,9 +155,12 @@ impl<'a> Flow<'a> {
         };
         match graph.blueprint.spec.components[node].bindings.get(name) {
             Some(Binding::Output { node, output }) => Supplier::Place(Place::Output(node, output)),
-            Some(Binding::Value(value)) => authored(value.clone()),
+            Some(Binding::Value(value)) => authored(Cow::Borrowed(value)),
             Some(Binding::Parameter(_)) => Supplier::Open,
-            None => input.default.clone().map_or(Supplier::Open, authored),
+            None => input
+                .default
+                .as_ref()
+                .map_or(Supplier::Open, |value| authored(Cow::Borrowed(value))),
         }
     }
 
@@ -161,7 +169,7 @@ impl<'a> Flow<'a> {
         let component = graph.component(node);
         let output = component.and_then(|component| component.spec.contract.outputs.get(name));
         match output.map(|output| &output.from) {
-            Some(Origin::Value(value)) => authored(value.clone()),
+            Some(Origin::Value(value)) => authored(Cow::Borrowed(value)),
             Some(Origin::Input(input)) => Supplier::Place(Place::Input(node, input)),
             Some(Origin::Template(text)) => Template::parse(text)
                 .ok()
@@ -170,7 +178,7 @@ impl<'a> Flow<'a> {
                         .literal()
                         .map(|literal| Value::from(literal.as_ref()))
                 })
-                .map_or(Supplier::Open, authored),
+                .map_or(Supplier::Open, |value| authored(Cow::Owned(value))),
             // A private port is the endpoint's own, so no allocation is awaited.
             Some(Origin::Endpoint {
                 endpoint,
@@ -179,7 +187,7 @@ impl<'a> Flow<'a> {
                 .and_then(|component| component.spec.workload.as_ref()?.endpoints.get(endpoint))
                 .map_or(Supplier::Open, |endpoint| {
                     Supplier::Known(Known {
-                        value: Value::from(endpoint.target_port),
+                        value: Rc::new(Cow::Owned(Value::from(endpoint.target_port))),
                         authored: false,
                     })
                 }),
@@ -188,9 +196,9 @@ impl<'a> Flow<'a> {
     }
 }
 
-fn authored(value: Value) -> Supplier<'static> {
+fn authored(value: Cow<'_, Value>) -> Supplier<'_> {
     Supplier::Known(Known {
-        value,
+        value: Rc::new(value),
         authored: true,
     })
 }

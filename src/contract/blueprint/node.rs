@@ -21,7 +21,7 @@ use crate::document::result::Deferred;
 use crate::document::yaml;
 
 /// The fact that a document handed over without its directory lacks.
-pub(super) const ITEM_ROOT: &str = "itemRoot";
+pub(crate) const ITEM_ROOT: &str = "itemRoot";
 
 /// One node of the component graph.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -77,8 +77,15 @@ pub(super) enum Acquired {
 pub(super) struct Components<'a> {
     item: Option<&'a Item>,
     published: &'a Published,
-    /// Local documents that were read, by real path.
-    read: BTreeMap<String, Result<Arc<ComponentContract>, Vec<Diagnostic>>>,
+    /// Documents that were read: local ones by real path, published ones by identity and revision.
+    read: BTreeMap<Key, Result<Arc<ComponentContract>, Vec<Diagnostic>>>,
+}
+
+/// What a document is known by.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Local(String),
+    Published(String, u64),
 }
 
 impl<'a> Components<'a> {
@@ -106,14 +113,16 @@ impl<'a> Components<'a> {
             let Some(source) = self.published.get(reference, revision) else {
                 return Acquired::NotSupplied(deferred(format!("contract:{reference}@{revision}")));
             };
-            if !source.is_intact() {
+            let key = Key::Published(reference.to_owned(), revision);
+            // One that was read already is intact.
+            if !self.read.contains_key(&key) && !source.is_intact() {
                 return refused(
                     Code::InvalidDependency,
                     "the contract supplied for this reference does not have the digest it was published under; obtain \
                      the published bytes again",
                 );
             }
-            return match contract(&source.bytes) {
+            return match self.read(key, &source.bytes) {
                 Ok(found) if found.component.metadata.revision != revision => refused(
                     Code::InvalidDependency,
                     "the contract supplied for this reference is of another revision; supply the revision that the \
@@ -135,16 +144,24 @@ impl<'a> Components<'a> {
                 "the item has no such file; correct the path or add the component",
             ),
             Lookup::File { real, bytes } => {
-                let outcome = match self.read.entry(real) {
-                    Entry::Vacant(vacant) => vacant.insert(contract(bytes).map(Arc::new)).clone(),
-                    // The first node tells every fault; one is enough to refuse the others, however many they are.
-                    Entry::Occupied(known) => match known.get() {
-                        Ok(contract) => Ok(Arc::clone(contract)),
-                        Err(faults) => Err(faults.iter().take(1).cloned().collect()),
-                    },
-                };
-                acquired(outcome, reference, &path)
+                acquired(self.read(Key::Local(real), bytes), reference, &path)
             }
+        }
+    }
+
+    /// Holds every rule against a component's bytes, once.
+    fn read(
+        &mut self,
+        key: Key,
+        bytes: &Arc<[u8]>,
+    ) -> Result<Arc<ComponentContract>, Vec<Diagnostic>> {
+        match self.read.entry(key) {
+            Entry::Vacant(vacant) => vacant.insert(contract(bytes).map(Arc::new)).clone(),
+            // The first node tells every fault; one is enough to refuse the others, however many they are.
+            Entry::Occupied(known) => match known.get() {
+                Ok(contract) => Ok(Arc::clone(contract)),
+                Err(faults) => Err(faults.iter().take(1).cloned().collect()),
+            },
         }
     }
 
@@ -153,7 +170,11 @@ impl<'a> Components<'a> {
         let Some(item) = self.item else {
             return;
         };
-        let referenced: BTreeSet<&str> = self.read.keys().map(String::as_str).collect();
+        let local = self.read.keys().filter_map(|key| match key {
+            Key::Local(path) => Some(path.as_str()),
+            Key::Published(..) => None,
+        });
+        let referenced: BTreeSet<&str> = local.collect();
         for (path, bytes) in item.files() {
             if path == BLUEPRINT || referenced.contains(path) || !is_yaml(path) {
                 continue;
@@ -187,23 +208,24 @@ fn contract(bytes: &Arc<[u8]>) -> Result<ComponentContract, Vec<Diagnostic>> {
 
 /// What a node gets of its component; each of its faults becomes one of the blueprint's, at the reference.
 fn acquired(
-    outcome: Result<impl Into<Arc<ComponentContract>>, Vec<Diagnostic>>,
+    outcome: Result<Arc<ComponentContract>, Vec<Diagnostic>>,
     reference: &str,
     path: &Pointer,
 ) -> Acquired {
     match outcome {
-        Ok(contract) => Acquired::Known(contract.into()),
-        Err(faults) => {
-            Acquired::Refused(
-                faults
-                    .into_iter()
-                    .map(|fault| {
-                        let message = format!("{}: {}", fault.code, fault.message);
-                        Diagnostic::semantic(Code::InvalidDependency, path.clone(), message)
-                            .related_at(reference, fault.path, fault.location)
-                    })
-                    .collect(),
-            )
-        }
+        Ok(contract) => Acquired::Known(contract),
+        Err(faults) => Acquired::Refused(
+            faults
+                .into_iter()
+                .map(|fault| {
+                    let message = format!(
+                        "the component `{reference}` is not valid, {}: {}",
+                        fault.code, fault.message
+                    );
+                    Diagnostic::semantic(Code::InvalidDependency, path.clone(), message)
+                        .on_behalf_of(reference, fault)
+                })
+                .collect(),
+        ),
     }
 }

@@ -306,10 +306,11 @@ fn check_agreement(name: &str, recipients: &[Recipient<'_>], findings: &mut Find
     let [first, others @ ..] = recipients else {
         return;
     };
-    if let Some(other) = others
-        .iter()
-        .find(|other| other.input.schema != first.input.schema)
-    {
+    // Nodes that deploy the same component share its schemas, which may be long.
+    let differs = |other: &&Recipient<'_>| {
+        !std::ptr::eq(other.input, first.input) && other.input.schema != first.input.schema
+    };
+    if let Some(other) = others.iter().find(differs) {
         findings.push(
             Code::ConflictingInputSchema,
             pointer(name),
@@ -339,10 +340,13 @@ fn check_default(
             secret.receiver().secret(),
         );
     }
+    let mut judged = BTreeSet::new();
     if let Some(message) = recipients
         .iter()
+        .filter(|recipient| judged.insert(std::ptr::from_ref(recipient.input)))
         .find_map(|recipient| recipient.receiver().unfit(default))
     {
+        let message = format!("the default of parameter `{name}` reaches an input: {message}");
         findings.push(Code::ValueConstraint, path, message);
     }
 }
@@ -356,7 +360,8 @@ fn check_generator(name: &str, recipients: &[Recipient<'_>], findings: &mut Find
             Code::ValueConstraint,
             pointer(name).child("generator"),
             format!(
-                "a generated value is a string and input `{}` of node `{}` takes type {}; bind a string input",
+                "parameter `{name}` is generated, so its value is a string, and input `{}` of node `{}` takes type {}; \
+                 bind a string input",
                 recipient.name, recipient.node, recipient.input.schema.r#type
             ),
         );

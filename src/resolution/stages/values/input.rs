@@ -26,8 +26,13 @@ impl<'a> Evaluation<'a> {
         let contracts = self.contracts;
         fact.checked(&declared.schema, self.findings, |violation| {
             let path = findings::supply(contracts, node, name);
+            let binding = contracts.blueprint.spec.components[node].bindings.get(name);
+            let supplier = match binding {
+                Some(Binding::Parameter(parameter)) => format!("parameter `{parameter}` for "),
+                _ => String::new(),
+            };
             let message = format!(
-                "the value of input `{name}` is refused: {violation}; supply one that fits"
+                "the value of {supplier}input `{name}` of node `{node}` is refused: {violation}; supply one that fits"
             );
             Diagnostic::resolution(Stage::Values, Code::ValueConstraint, path, message)
         })

@@ -1,0 +1,175 @@
+//! What schemas admit and what they are refused for.
+
+use super::*;
+use serde_json::json;
+
+#[track_caller]
+fn schema(value: Value) -> ValueSchema {
+    serde_json::from_value(value).expect("a schema")
+}
+
+#[test]
+fn values_are_checked_without_coercion() {
+    for (name, constraint, value, failing) in [
+        (
+            "integral float is an integer",
+            json!({"type": "integer"}),
+            json!(1.0),
+            None,
+        ),
+        (
+            "fraction is none",
+            json!({"type": "integer"}),
+            json!(1.5),
+            Some("type"),
+        ),
+        (
+            "unsafe is none",
+            json!({"type": "integer"}),
+            json!(9_007_199_254_740_992_i64),
+            Some("type"),
+        ),
+        (
+            "text is no number",
+            json!({"type": "number"}),
+            json!("1"),
+            Some("type"),
+        ),
+        (
+            "boolean is no text",
+            json!({"type": "string"}),
+            json!(true),
+            Some("type"),
+        ),
+        (
+            "code points count",
+            json!({"type": "string", "maxLength": 1}),
+            json!("🦀"),
+            None,
+        ),
+        (
+            "one too many",
+            json!({"type": "string", "maxLength": 1}),
+            json!("🦀a"),
+            Some("maxLength"),
+        ),
+        (
+            "one too few",
+            json!({"type": "string", "minLength": 2}),
+            json!("a"),
+            Some("minLength"),
+        ),
+        (
+            "unanchored",
+            json!({"type": "string", "pattern": "b"}),
+            json!("abc"),
+            None,
+        ),
+        (
+            "no match",
+            json!({"type": "string", "pattern": "^b"}),
+            json!("abc"),
+            Some("pattern"),
+        ),
+        (
+            "at the bound",
+            json!({"type": "number", "maximum": 3}),
+            json!(3.0),
+            None,
+        ),
+        (
+            "at the exclusive bound",
+            json!({"type": "number", "exclusiveMaximum": 3}),
+            json!(3),
+            Some("exclusiveMaximum"),
+        ),
+        (
+            "below",
+            json!({"type": "integer", "minimum": 1}),
+            json!(0),
+            Some("minimum"),
+        ),
+        (
+            "member by worth",
+            json!({"type": "number", "enum": [1]}),
+            json!(1.0),
+            None,
+        ),
+        (
+            "no member",
+            json!({"type": "string", "enum": ["a"]}),
+            json!("b"),
+            Some("enum"),
+        ),
+        ("null", json!({"type": "null"}), json!(null), None),
+        (
+            "item",
+            json!({"type": "array", "items": {"type": "string"}}),
+            json!([1]),
+            Some("type"),
+        ),
+        (
+            "repetition",
+            json!({"type": "array", "items": {"type": "number"}, "uniqueItems": true}),
+            json!([1, 1.0]),
+            Some("uniqueItems"),
+        ),
+        (
+            "too many",
+            json!({"type": "array", "items": {"type": "number"}, "maxItems": 1}),
+            json!([1, 2]),
+            Some("maxItems"),
+        ),
+        (
+            "undeclared",
+            json!({"type": "object", "properties": {}, "additionalProperties": false}),
+            json!({"a": 1}),
+            Some("additionalProperties"),
+        ),
+        (
+            "missing",
+            json!({"type": "object", "properties": {"a": {"type": "null"}}, "additionalProperties": false, "required": ["a"]}),
+            json!({}),
+            Some("required"),
+        ),
+    ] {
+        let outcome = schema(constraint).check(&value);
+        assert_eq!(
+            outcome.err().map(|violation| violation.keyword),
+            failing,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_violation_never_shows_the_value() {
+    let strict = schema(json!({"type": "string", "pattern": "^x$", "enum": ["x"]}));
+    let violation = strict.check(&json!("hunter2")).expect_err("no member");
+    assert!(!violation.to_string().contains("hunter2"));
+    let closed = schema(json!({"type": "object", "properties": {}, "additionalProperties": false}));
+    let violation = closed
+        .check(&json!({"hunter2": 1}))
+        .expect_err("undeclared");
+    assert!(!violation.to_string().contains("hunter2"));
+}
+
+#[test]
+fn a_schema_may_nest_sixteen_deep_and_no_deeper() {
+    let nested = |depth: usize| {
+        let mut value = json!({"type": "string"});
+        for _ in 0..depth {
+            value = json!({"type": "array", "items": value});
+        }
+        schema(value)
+    };
+    assert_eq!(nested(16).fault(), None);
+    assert!(nested(17).fault().is_some());
+}
+
+#[test]
+fn an_integer_supplies_a_number_and_nothing_else_differs() {
+    assert!(ValueType::Integer.supplies(ValueType::Number));
+    assert!(!ValueType::Number.supplies(ValueType::Integer));
+    assert!(ValueType::Array.supplies(ValueType::Array));
+}
