@@ -66,8 +66,13 @@ fi
 cargo mutants --version >/dev/null 2>&1 ||
   fail "cargo-mutants is missing: cargo install cargo-mutants --locked"
 assemble "$directory"
+rooms=(--file 'src/resolution/**' --file 'src/contract/**')
+for argument in "$@"; do
+  # Given files are another choice, not a further one.
+  case $argument in --file* | -f*) rooms=() ;; esac
+done
 # In place, because the crate is a copy already and what was built of its dependencies stays. Fewer random cases than
 # in a test run: a mutant survives few of them, or all.
 PROPTEST_CASES=64 exec nice -n 15 cargo mutants --in-place --dir "$directory" --output "$target" \
-  --file 'src/resolution/**' --file 'src/contract/**' --exclude '**/testing.rs' --exclude '**/properties/**' \
+  "${rooms[@]}" --exclude '**/testing.rs' --exclude '**/properties/**' \
   --cargo-arg=--offline --minimum-test-timeout 90 "$@" -- --lib --test conformance
