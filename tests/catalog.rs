@@ -1,6 +1,11 @@
 //! Real items, where `../shared/catalog` lies beside the project: each that is VALID resolves and renders without a
 //! cluster, with one small context file, and its environment is what its component declares.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests read their expectations from files"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -1,6 +1,11 @@
 //! What whole items become, as `render` shows it: read the expectations beside the items as documentation.
 //! `UPDATE_GOLDEN=1 cargo test --test golden` writes them anew; read the difference before you commit it.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests read their expectations from files"
+)]
+
 use std::path::Path;
 use std::process::Command;
 

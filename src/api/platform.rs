@@ -7,6 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
+#[allow(
+    clippy::duplicated_attributes,
+    reason = "columns of one type are no duplicates"
+)]
 /// What the cluster offers. One object, named `default` unless the operator is told otherwise.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -91,7 +91,7 @@ pub fn objects(accepted: &AcceptedRecord, pins: &Pins, owner: &Owner) -> Objects
             owner,
             &accepted.snapshot().version,
         ) {
-            Controller::Applied(controller) => controllers.push(controller),
+            Controller::Applied(controller) => controllers.push(*controller),
             Controller::Once(job) => objects.jobs.push(*job),
         }
         objects.environments.extend(secret);

@@ -134,7 +134,6 @@ impl Route<'_> {
                     }]),
                     ..HttpRouteRules::default()
                 }]),
-                ..HttpRouteSpec::default()
             },
             status: None,
         }
@@ -159,7 +158,6 @@ impl Route<'_> {
                     }]),
                     ..GrpcRouteRules::default()
                 }]),
-                ..GrpcRouteSpec::default()
             },
             status: None,
         }

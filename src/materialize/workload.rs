@@ -21,7 +21,7 @@ use crate::contract::component::job::Schedule;
 /// What runs a node's pods.
 pub(super) enum Controller {
     /// Kept as it is.
-    Applied(DynamicObject),
+    Applied(Box<DynamicObject>),
     /// Created once.
     Once(Box<Job>),
 }
@@ -40,16 +40,16 @@ pub(super) fn controller(
     version: &str,
 ) -> Controller {
     match (node.category, &node.running.schedule) {
-        (ComponentType::Job, Some(schedule)) => {
-            Controller::Applied(dynamic(&cron_job(node, schedule, secret, pins, owner)))
-        }
+        (ComponentType::Job, Some(schedule)) => Controller::Applied(Box::new(dynamic(&cron_job(
+            node, schedule, secret, pins, owner,
+        )))),
         (ComponentType::Job, None) => {
             Controller::Once(Box::new(job(node, secret, pins, owner, version)))
         }
         _ if node.has_exclusive_volume() => {
-            Controller::Applied(dynamic(&stateful_set(node, secret, pins, owner)))
+            Controller::Applied(Box::new(dynamic(&stateful_set(node, secret, pins, owner))))
         }
-        _ => Controller::Applied(dynamic(&deployment(node, secret, pins, owner))),
+        _ => Controller::Applied(Box::new(dynamic(&deployment(node, secret, pins, owner)))),
     }
 }
 

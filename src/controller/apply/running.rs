@@ -12,7 +12,7 @@ pub enum Running {
     /// Of a node with one.
     StatefulSet(StatefulSet),
     /// Of a node that runs on a schedule.
-    CronJob(CronJob),
+    CronJob(Box<CronJob>),
 }
 
 impl Running {
@@ -22,7 +22,10 @@ impl Running {
         match kind {
             "Deployment" => object.try_parse().ok().map(Self::Deployment),
             "StatefulSet" => object.try_parse().ok().map(Self::StatefulSet),
-            "CronJob" => object.try_parse().ok().map(Self::CronJob),
+            "CronJob" => object
+                .try_parse()
+                .ok()
+                .map(|object| Self::CronJob(Box::new(object))),
             _ => None,
         }
     }
