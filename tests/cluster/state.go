@@ -34,7 +34,15 @@ type nodeState struct {
 }
 
 type registryState struct {
+	// Address is open to all, over plain HTTP.
 	Address string `json:"address,omitempty"`
+	// PasswordAddress and TLSAddress serve the same to who knows the password.
+	PasswordAddress string `json:"passwordAddress,omitempty"`
+	TLSAddress      string `json:"tlsAddress,omitempty"`
+	User            string `json:"user,omitempty"`
+	Password        string `json:"password,omitempty"`
+	// CA is a file: who has signed the certificate of TLSAddress.
+	CA string `json:"ca,omitempty"`
 }
 
 // write replaces state.json as a whole: a reader sees the old state or the new one.
