@@ -46,6 +46,7 @@ func verbs() map[string]verb {
 		"kube-apiserver":          apiServer,
 		"kube-controller-manager": controllerManager,
 		"kube-scheduler":          scheduler,
+		"edge":                    serveEdge,
 		"node":                    nodeInit,
 		"kubelet":                 kubelet,
 		"kube-proxy":              proxy,

@@ -13,15 +13,17 @@ const clusterDomain = "cluster.local"
 // A clusterState is what a cluster tells the outside about itself, in state.json. Tests read it:
 // a field that disappears breaks them.
 type clusterState struct {
-	Name          string            `json:"name"`
-	PID           int               `json:"pid"`
-	Ready         bool              `json:"ready"`
-	Kubeconfig    string            `json:"kubeconfig"`
-	AuditLog      string            `json:"auditLog"`
-	ClusterDomain string            `json:"clusterDomain"`
-	Node          nodeState         `json:"node"`
-	Registry      registryState     `json:"registry"`
-	Images        map[string]string `json:"images"`
+	Name          string `json:"name"`
+	PID           int    `json:"pid"`
+	Ready         bool   `json:"ready"`
+	Kubeconfig    string `json:"kubeconfig"`
+	AuditLog      string `json:"auditLog"`
+	ClusterDomain string `json:"clusterDomain"`
+	// Gateway is where the gateway listens, as host:port.
+	Gateway  string            `json:"gateway,omitempty"`
+	Node     nodeState         `json:"node"`
+	Registry registryState     `json:"registry"`
+	Images   map[string]string `json:"images"`
 	// KeepData says that the data directory stays when the cluster stops.
 	KeepData bool `json:"keepData"`
 }

@@ -72,6 +72,7 @@ type state struct {
 		Available bool   `json:"available"`
 		Reason    string `json:"reason"`
 	} `json:"node"`
+	Gateway  string `json:"gateway"`
 	Registry struct {
 		PasswordAddress string `json:"passwordAddress"`
 		TLSAddress      string `json:"tlsAddress"`
