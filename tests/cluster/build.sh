@@ -34,12 +34,24 @@ build_images() {
   done
 }
 
+# The definitions of the Gateway API as its Go module has them: those of the standard channel, and
+# the routes that only the experimental channel has.
+copy_definitions() {
+  local into=$1 channels
+  go mod download sigs.k8s.io/gateway-api
+  channels=$(go list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)/config/crd
+  mkdir -p "$into"
+  grep -l '^kind: CustomResourceDefinition$' "$channels"/standard/*.yaml "$channels"/experimental/*_{tcp,udp}routes.yaml |
+    xargs cp --target-directory="$into"
+}
+
 build() {
   local into=$1
   local stamps="-X k8s.io/component-base/version.gitVersion=$kubernetes"
   stamps+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
   stamps+=" -X k8s.io/client-go/pkg/version.gitVersion=$kubernetes"
   build_images "$into"
+  copy_definitions "$into/definitions"
   go build -trimpath -ldflags "-s -w $stamps" -o "$into/local-cluster" .
 }
 

@@ -94,6 +94,7 @@ func printStatus(l layout, s clusterState, running bool) {
 		progress("  supervisor  %d", s.PID)
 		progress("  kubeconfig  %s", s.Kubeconfig)
 		progress("  audit log   %s", s.AuditLog)
+		progress("  gateway     %s", s.Gateway)
 		if s.Registry.Address != "" {
 			progress("  registry    %s", s.Registry.Address)
 		}

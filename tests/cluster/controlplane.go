@@ -46,6 +46,7 @@ func (s *supervisor) startControlPlane(ctx context.Context) error {
 	if err := s.connect(); err != nil {
 		return err
 	}
+	definitions := s.installDefinitions(ctx)
 	// Not before the API server is ready: without RBAC's first objects they would be refused.
 	if err := s.startControllerManager(ctx); err != nil {
 		return err
@@ -53,7 +54,13 @@ func (s *supervisor) startControlPlane(ctx context.Context) error {
 	if err := s.startScheduler(ctx); err != nil {
 		return err
 	}
-	return s.prepareForWorkloads(ctx)
+	if err := s.prepareForWorkloads(ctx); err != nil {
+		return err
+	}
+	if err := <-definitions; err != nil {
+		return err
+	}
+	return s.startEdge(ctx)
 }
 
 func (s *supervisor) writeCredentials() error {
@@ -184,8 +191,12 @@ func (s *supervisor) connect() error {
 	); err != nil {
 		return err
 	}
-	client, err := clientOf(s.layout.kubeconfig("admin"))
-	s.client = client
+	config, err := configOf(s.layout.kubeconfig("admin"))
+	if err != nil {
+		return err
+	}
+	s.admin = config
+	s.client, err = kubernetes.NewForConfig(config)
 	return err
 }
 
@@ -266,26 +277,32 @@ func (s *supervisor) start(name string, command *exec.Cmd) (*process, error) {
 
 // prepareForWorkloads makes volumes possible and waits until pods can be created at all.
 func (s *supervisor) prepareForWorkloads(ctx context.Context) error {
-	if err := createStorageClass(ctx, s.client); err != nil {
+	if err := createStorageClasses(ctx, s.client); err != nil {
 		return err
 	}
-	return s.waitReady(ctx, s.started[len(s.started)-1], func(ctx context.Context) error {
+	return s.waitReady(ctx, s.newest(), func(ctx context.Context) error {
 		// Without it the API server refuses every pod of the namespace.
 		_, err := s.client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
 }
 
-func createStorageClass(ctx context.Context, client kubernetes.Interface) error {
+// createStorageClasses makes the default one, and one whose volumes grow.
+func createStorageClasses(ctx context.Context, client kubernetes.Interface) error {
+	return errors.Join(
+		createStorageClass(ctx, client, "standard", map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}, false),
+		createStorageClass(ctx, client, "expandable", nil, true),
+	)
+}
+
+func createStorageClass(ctx context.Context, client kubernetes.Interface, name string, annotations map[string]string, expandable bool) error {
 	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
 	class := &storagev1.StorageClass{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        "standard",
-			Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
-		},
-		Provisioner:       "kubernetes.io/host-path",
-		ReclaimPolicy:     &reclaim,
-		VolumeBindingMode: &binding,
+		ObjectMeta:           metav1.ObjectMeta{Name: name, Annotations: annotations},
+		Provisioner:          "kubernetes.io/host-path",
+		ReclaimPolicy:        &reclaim,
+		VolumeBindingMode:    &binding,
+		AllowVolumeExpansion: &expandable,
 	}
 	_, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
 	return err

@@ -3,14 +3,17 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -29,6 +32,10 @@ type image struct {
 	name   string
 	trees  []string
 	config v1.Config
+	// user is the owner of the process where it is not imageUser.
+	user string
+	// files are more content, by path.
+	files map[string]string
 }
 
 // images lists what the registry offers. build.sh puts our own programs beside this binary, each
@@ -43,6 +50,7 @@ func images(ctx context.Context) ([]image, error) {
 	if err != nil {
 		return nil, err
 	}
+	probe := v1.Config{Entrypoint: []string{"/probe"}, Cmd: []string{"serve"}, ExposedPorts: exposed("8080/tcp")}
 	return []image{
 		{
 			name:   "pause",
@@ -52,7 +60,15 @@ func images(ctx context.Context) ([]image, error) {
 		{
 			name:   "probe",
 			trees:  []string{built("probe")},
-			config: v1.Config{Entrypoint: []string{"/probe"}, Cmd: []string{"serve"}, ExposedPorts: exposed("8080/tcp")},
+			config: probe,
+		},
+		{
+			// Only the image itself knows the number behind the name: the kubelet does not.
+			name:   "probe-named-user",
+			trees:  []string{built("probe")},
+			config: probe,
+			user:   "prober",
+			files:  map[string]string{"etc/passwd": "prober:x:10002:10003::/:/probe\n", "etc/group": "prober:x:10003:\n"},
 		},
 		{
 			name:   "wiki-web",
@@ -119,6 +135,13 @@ func (i image) build() (v1.Image, error) {
 		}
 		layers = append(layers, layer)
 	}
+	if len(i.files) > 0 {
+		layer, err := layerOfFiles(i.files)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, layer)
+	}
 	layered, err := mutate.AppendLayers(base, layers...)
 	if err != nil {
 		return nil, err
@@ -129,7 +152,7 @@ func (i image) build() (v1.Image, error) {
 	}
 	file.OS, file.Architecture = "linux", runtime.GOARCH
 	file.Config = i.config
-	file.Config.User = imageUser
+	file.Config.User = cmp.Or(i.user, imageUser)
 	return mutate.ConfigFile(layered, file)
 }
 
@@ -138,6 +161,29 @@ func layerOf(tree string) (v1.Layer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return layerOfTar(content)
+}
+
+// layerOfFiles makes no directories: unpacking does.
+func layerOfFiles(files map[string]string) (v1.Layer, error) {
+	var packed bytes.Buffer
+	archive := tar.NewWriter(&packed)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		header := &tar.Header{Name: path, Mode: 0o644, Typeflag: tar.TypeReg, Size: int64(len(files[path])), Format: tar.FormatPAX}
+		if err := archive.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := io.WriteString(archive, files[path]); err != nil {
+			return nil, err
+		}
+	}
+	if err := archive.Close(); err != nil {
+		return nil, err
+	}
+	return layerOfTar(packed.Bytes())
+}
+
+func layerOfTar(content []byte) (v1.Layer, error) {
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer),
 		// The registry is on this machine: time matters, size does not.
@@ -146,14 +192,17 @@ func layerOf(tree string) (v1.Layer, error) {
 
 // tarOf packs a tree so that equal trees give equal bytes, and so equal digests: names in order,
 // no times, no owners.
-func tarOf(tree string) ([]byte, error) {
+func tarOf(tree string) ([]byte, error) { return tarBelow("", tree) }
+
+// tarBelow packs a tree as one that lies in a directory of that name.
+func tarBelow(prefix, tree string) ([]byte, error) {
 	var packed bytes.Buffer
 	archive := tar.NewWriter(&packed)
 	err := filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || path == tree {
 			return err
 		}
-		return addToTar(archive, tree, path, entry)
+		return addToTar(archive, prefix, tree, path, entry)
 	})
 	if err != nil {
 		return nil, err
@@ -164,11 +213,12 @@ func tarOf(tree string) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-func addToTar(archive *tar.Writer, tree, path string, entry fs.DirEntry) error {
+func addToTar(archive *tar.Writer, prefix, tree, path string, entry fs.DirEntry) error {
 	relative, err := filepath.Rel(tree, path)
 	if err != nil {
 		return err
 	}
+	relative = filepath.Join(prefix, relative)
 	header := &tar.Header{Name: relative, Mode: 0o755, Format: tar.FormatPAX}
 	switch {
 	case entry.IsDir():

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
@@ -17,11 +17,13 @@ func writeKubeconfig(path, server string, trusted authority, user keyPair) error
 	return clientcmd.WriteToFile(*config, path)
 }
 
-func clientOf(kubeconfig string) (*kubernetes.Clientset, error) {
+func configOf(kubeconfig string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	config.UserAgent = "local-cluster"
-	return kubernetes.NewForConfig(config)
+	// No limit of its own: it asks for little, and nothing may wait for it.
+	config.QPS = -1
+	return config, nil
 }

@@ -22,6 +22,8 @@ const usage = `local-cluster runs a real Kubernetes on this machine, on loopback
       say what runs; exits 1 when the cluster is not ready
   local-cluster env [--name NAME]
       print the shell line that points KUBECONFIG at the cluster
+  local-cluster push [--name NAME] [--like flux|oras] DIRECTORY REPOSITORY:TAG
+      put a directory into the registry as an OCI artifact; prints its reference by digest
   local-cluster kubectl [--name NAME] ARGS...
       kubectl of the cluster's own version, talking to the cluster
 `
@@ -37,12 +39,14 @@ func verbs() map[string]verb {
 		"status":  status,
 		"env":     env,
 		"kubectl": kubectl,
+		"push":    push,
 
 		// What the supervisor starts; no one else calls these.
 		"etcd":                    etcd,
 		"kube-apiserver":          apiServer,
 		"kube-controller-manager": controllerManager,
 		"kube-scheduler":          scheduler,
+		"edge":                    serveEdge,
 		"node":                    nodeInit,
 		"kubelet":                 kubelet,
 		"kube-proxy":              proxy,

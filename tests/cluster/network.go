@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/vishvananda/netlink"
+
+	"installation-operator/tests/cluster/edge"
 )
 
 const (
@@ -25,8 +27,8 @@ const (
 // kube-proxy exist once on a machine.
 var nodeLock = lock{name: "@installation-operator/node"}
 
-// setUpNetwork makes the node's address, and a route by which the machine itself reaches Service
-// addresses even if it has no default route.
+// setUpNetwork makes the node's address, and routes by which the machine itself reaches the addresses
+// of Services and load balancers even if it has no default route.
 func setUpNetwork() error {
 	if chainsExist() {
 		return errors.New("another Kubernetes node runs on this machine: it has KUBE- chains in iptables")
@@ -48,11 +50,17 @@ func setUpNetwork() error {
 	if err := netlink.LinkSetUp(bridge); err != nil {
 		return err
 	}
-	_, services, err := net.ParseCIDR(serviceSubnet)
-	if err != nil {
-		return err
+	// No one is there: kube-proxy turns what goes to these addresses to the pods.
+	for _, subnet := range []string{serviceSubnet, edge.BalancerSubnet} {
+		_, addresses, err := net.ParseCIDR(subnet)
+		if err != nil {
+			return err
+		}
+		if err := netlink.RouteAdd(&netlink.Route{LinkIndex: bridge.Index, Dst: addresses, Src: net.ParseIP(nodeAddress)}); err != nil {
+			return err
+		}
 	}
-	return netlink.RouteAdd(&netlink.Route{LinkIndex: bridge.Index, Dst: services, Src: net.ParseIP(nodeAddress)})
+	return nil
 }
 
 // tearDownNetwork undoes setUpNetwork and removes what kube-proxy and the kubelet added. The

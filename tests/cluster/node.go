@@ -54,7 +54,7 @@ func (s *supervisor) startNode(ctx context.Context) error {
 	if err := ensureNodePackages(ctx); err != nil {
 		return err
 	}
-	if err := s.startRegistry(ctx); err != nil {
+	if err := s.startRegistries(ctx); err != nil {
 		return err
 	}
 	if err := s.pushImages(ctx); err != nil {

@@ -27,6 +27,9 @@ disabled_plugins = [
     bin_dir = "@PLUGINS@"
     conf_dir = "@ROOT@/config/cni"
 
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "@ROOT@/config/registries"
+
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]

@@ -13,15 +13,17 @@ const clusterDomain = "cluster.local"
 // A clusterState is what a cluster tells the outside about itself, in state.json. Tests read it:
 // a field that disappears breaks them.
 type clusterState struct {
-	Name          string            `json:"name"`
-	PID           int               `json:"pid"`
-	Ready         bool              `json:"ready"`
-	Kubeconfig    string            `json:"kubeconfig"`
-	AuditLog      string            `json:"auditLog"`
-	ClusterDomain string            `json:"clusterDomain"`
-	Node          nodeState         `json:"node"`
-	Registry      registryState     `json:"registry"`
-	Images        map[string]string `json:"images"`
+	Name          string `json:"name"`
+	PID           int    `json:"pid"`
+	Ready         bool   `json:"ready"`
+	Kubeconfig    string `json:"kubeconfig"`
+	AuditLog      string `json:"auditLog"`
+	ClusterDomain string `json:"clusterDomain"`
+	// Gateway is where the gateway listens, as host:port.
+	Gateway  string            `json:"gateway,omitempty"`
+	Node     nodeState         `json:"node"`
+	Registry registryState     `json:"registry"`
+	Images   map[string]string `json:"images"`
 	// KeepData says that the data directory stays when the cluster stops.
 	KeepData bool `json:"keepData"`
 }
@@ -34,7 +36,15 @@ type nodeState struct {
 }
 
 type registryState struct {
+	// Address is open to all, over plain HTTP.
 	Address string `json:"address,omitempty"`
+	// PasswordAddress and TLSAddress serve the same to who knows the password.
+	PasswordAddress string `json:"passwordAddress,omitempty"`
+	TLSAddress      string `json:"tlsAddress,omitempty"`
+	User            string `json:"user,omitempty"`
+	Password        string `json:"password,omitempty"`
+	// CA is a file: who has signed the certificate of TLSAddress.
+	CA string `json:"ca,omitempty"`
 }
 
 // write replaces state.json as a whole: a reader sees the old state or the new one.

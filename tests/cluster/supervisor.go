@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // Compilers and test suites share the two cores of a usual machine with the cluster, so what is
@@ -28,8 +29,10 @@ type supervisor struct {
 	// authority signs the certificates of all who talk to the API server, which is at server.
 	authority authority
 	server    string
-	client    kubernetes.Interface
-	started   []*process
+	// admin and client are the supervisor's own way to it.
+	admin   *rest.Config
+	client  kubernetes.Interface
+	started []*process
 	// died receives each process that ended while the cluster should run.
 	died chan *process
 }
@@ -154,6 +157,9 @@ func (s *supervisor) stopFrom(count int) {
 	}
 	s.started = s.started[:count]
 }
+
+// newest is the process that was started last.
+func (s *supervisor) newest() *process { return s.started[len(s.started)-1] }
 
 // waitReady asks a process until it says that it is ready, it dies, or patience ends.
 func (s *supervisor) waitReady(ctx context.Context, p *process, ready func(context.Context) error) error {

@@ -72,6 +72,13 @@ type state struct {
 		Available bool   `json:"available"`
 		Reason    string `json:"reason"`
 	} `json:"node"`
+	Gateway  string `json:"gateway"`
+	Registry struct {
+		PasswordAddress string `json:"passwordAddress"`
+		TLSAddress      string `json:"tlsAddress"`
+		User            string `json:"user"`
+		Password        string `json:"password"`
+	} `json:"registry"`
 	Images map[string]string `json:"images"`
 }
 
@@ -126,13 +133,47 @@ spec: {selector: {app: work}, ports: [{port: 80, targetPort: 8080}]}
 // runWorkload gives the cluster something to leave behind: containers, mounts, rules, a volume.
 func (c cluster) runWorkload() {
 	c.t.Helper()
+	c.apply(strings.ReplaceAll(workload, "IMAGE", c.state().Images["probe"]))
+	c.do("kubectl", "wait", "--for=condition=Available", "deployment/work", "--timeout=180s")
+	c.do("kubectl", "exec", "deployment/work", "--", "/probe", "exit", "0")
+}
+
+func (c cluster) apply(manifests string) {
+	c.t.Helper()
 	apply := c.command("kubectl", "apply", "-f", "-")
-	apply.Stdin = strings.NewReader(strings.ReplaceAll(workload, "IMAGE", c.state().Images["probe"]))
+	apply.Stdin = strings.NewReader(manifests)
 	if output, err := apply.CombinedOutput(); err != nil {
 		c.t.Fatalf("%v\n%s", err, output)
 	}
-	c.do("kubectl", "wait", "--for=condition=Available", "deployment/work", "--timeout=180s")
-	c.do("kubectl", "exec", "deployment/work", "--", "/probe", "exit", "0")
+}
+
+// waitFor waits until a field of an object has one of some values.
+func (c cluster) waitFor(object, field string, values ...string) {
+	c.t.Helper()
+	eventually(c.t, func() error {
+		output, err := c.command("kubectl", "get", object, "-o", "jsonpath={"+field+"}").CombinedOutput()
+		for _, value := range values {
+			if err == nil && string(output) == value {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s of %s is %q, wanted %q (%v)", field, object, output, values, err)
+	})
+}
+
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
 }
 
 func (c cluster) mustHaveLeftNothing() {

@@ -1,11 +1,12 @@
 // Command probe is the container that integration tests look out of: it shows the environment it
-// was given, is healthy or not as told, sleeps, or ends with a code.
+// was given, is healthy or not as told, keeps files, sleeps, or ends with a code.
 package main
 
 import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -13,9 +14,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
-const usage = "usage: probe serve | probe sleep | probe exit CODE"
+const usage = "usage: probe serve | probe sleep | probe exit CODE [AFTER-SECONDS]"
 
 func main() {
 	switch {
@@ -23,24 +25,43 @@ func main() {
 		serve()
 	case len(os.Args) == 2 && os.Args[1] == "sleep":
 		waitForSignal()
-	case len(os.Args) == 3 && os.Args[1] == "exit":
-		exit(os.Args[2])
+	case (len(os.Args) == 3 || len(os.Args) == 4) && os.Args[1] == "exit":
+		exit(os.Args[2:])
 	default:
-		fmt.Fprintln(os.Stderr, usage)
-		os.Exit(2)
+		failUsage()
 	}
 }
 
-// serve answers on port 8080 until a signal ends it.
+// serve answers on port 8080 until a signal ends it. A UDP packet comes back as it is.
 //
 //	GET  /env      the environment as one JSON object
 //	GET  /healthz  200, or 503 after POST /fail and until POST /ok
+//	GET  /files/F  the file F below PROBE_FILES, or 404
+//	PUT  /files/F  writes it, and the directories that it lies in
 func serve() {
 	go func() {
 		waitForSignal()
 		os.Exit(0)
 	}()
+	packets, err := net.ListenPacket("udp", ":8080")
+	if err != nil {
+		log.Fatal(err)
+	}
+	go func() { log.Fatal(echo(packets)) }()
 	log.Fatal(http.ListenAndServe(":8080", handler()))
+}
+
+func echo(packets net.PacketConn) error {
+	packet := make([]byte, 1<<16)
+	for {
+		length, from, err := packets.ReadFrom(packet)
+		if err != nil {
+			return err
+		}
+		if _, err := packets.WriteTo(packet[:length], from); err != nil {
+			log.Printf("no answer to %s: %v", from, err)
+		}
+	}
 }
 
 func handler() http.Handler {
@@ -59,6 +80,8 @@ func handler() http.Handler {
 	})
 	mux.HandleFunc("POST /fail", func(http.ResponseWriter, *http.Request) { failing.Store(true) })
 	mux.HandleFunc("POST /ok", func(http.ResponseWriter, *http.Request) { failing.Store(false) })
+	mux.HandleFunc("GET /files/{path...}", readFile)
+	mux.HandleFunc("PUT /files/{path...}", writeFile)
 	return mux
 }
 
@@ -77,11 +100,24 @@ func waitForSignal() {
 	<-signals
 }
 
-func exit(code string) {
-	number, err := strconv.Atoi(code)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, usage)
-		os.Exit(2)
+// exit ends with a code, perhaps after some seconds. A signal does not end it sooner: a job that is
+// at work does not stop because someone asks.
+func exit(args []string) {
+	var numbers []int
+	for _, arg := range args {
+		number, err := strconv.Atoi(arg)
+		if err != nil {
+			failUsage()
+		}
+		numbers = append(numbers, number)
 	}
-	os.Exit(number)
+	if len(numbers) == 2 {
+		time.Sleep(time.Duration(numbers[1]) * time.Second)
+	}
+	os.Exit(numbers[0])
+}
+
+func failUsage() {
+	fmt.Fprintln(os.Stderr, usage)
+	os.Exit(2)
 }
