@@ -46,7 +46,7 @@ func (s *supervisor) startControlPlane(ctx context.Context) error {
 	if err := s.connect(); err != nil {
 		return err
 	}
-	definitions := s.installDefinitions(ctx)
+	s.installDefinitions(ctx)
 	// Not before the API server is ready: without RBAC's first objects they would be refused.
 	if err := s.startControllerManager(ctx); err != nil {
 		return err
@@ -54,13 +54,7 @@ func (s *supervisor) startControlPlane(ctx context.Context) error {
 	if err := s.startScheduler(ctx); err != nil {
 		return err
 	}
-	if err := s.prepareForWorkloads(ctx); err != nil {
-		return err
-	}
-	if err := <-definitions; err != nil {
-		return err
-	}
-	return s.startEdge(ctx)
+	return s.prepareForWorkloads(ctx)
 }
 
 func (s *supervisor) writeCredentials() error {

@@ -9,23 +9,23 @@ import (
 )
 
 // installDefinitions makes the kinds of the Gateway API known while other components start: the API
-// server takes seconds to read them. The channel says how it ended. build.sh puts the definitions
-// beside this binary.
-func (s *supervisor) installDefinitions(ctx context.Context) <-chan error {
+// server takes seconds to read them. build.sh puts the definitions beside this binary.
+func (s *supervisor) installDefinitions(ctx context.Context) {
 	progress("installing the Gateway API")
-	ended := make(chan error, 1)
 	go func() {
 		executable, err := os.Executable()
 		if err == nil {
 			err = edge.InstallDefinitions(ctx, s.admin, filepath.Join(filepath.Dir(executable), "definitions"))
 		}
-		ended <- err
+		s.definitions <- err
 	}()
-	return ended
 }
 
 // startEdge starts the gateway, the load balancers and what grows volumes.
 func (s *supervisor) startEdge(ctx context.Context) error {
+	if err := <-s.definitions; err != nil {
+		return err
+	}
 	if err := s.waitReady(ctx, s.newest(), func(ctx context.Context) error {
 		return edge.DefinitionsServed(ctx, s.admin)
 	}); err != nil {

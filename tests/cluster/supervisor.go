@@ -30,9 +30,11 @@ type supervisor struct {
 	authority authority
 	server    string
 	// admin and client are the supervisor's own way to it.
-	admin   *rest.Config
-	client  kubernetes.Interface
-	started []*process
+	admin  *rest.Config
+	client kubernetes.Interface
+	// definitions says how the installation of the Gateway API ended.
+	definitions chan error
+	started     []*process
 	// died receives each process that ended while the cluster should run.
 	died chan *process
 }
@@ -70,7 +72,10 @@ func supervise(l layout, o options) error {
 	if err := errors.Join(l.create(), logProgress(l)); err != nil {
 		return err
 	}
-	s := &supervisor{layout: l, options: o, died: make(chan *process, 16), state: initialState(l, o)}
+	s := &supervisor{
+		layout: l, options: o, state: initialState(l, o),
+		definitions: make(chan error, 1), died: make(chan *process, 16),
+	}
 	err := s.runUntilDone(ctx)
 	if err != nil {
 		progress("cluster %s failed: %v", l.name, err)
@@ -128,6 +133,9 @@ func (s *supervisor) bringUp(ctx context.Context) error {
 		return err
 	}
 	if err := s.tryNode(ctx); err != nil {
+		return err
+	}
+	if err := s.startEdge(ctx); err != nil {
 		return err
 	}
 	s.state.Ready = true

@@ -43,6 +43,11 @@ func pod(t *testing.T, name string, http2 bool) (address string, port int32) {
 	server.Config.Protocols.SetUnencryptedHTTP2(http2)
 	server.Start()
 	t.Cleanup(server.Close)
+	return addressOf(t, server)
+}
+
+func addressOf(t *testing.T, server *httptest.Server) (address string, port int32) {
+	t.Helper()
 	host, number, err := net.SplitHostPort(server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -118,6 +123,49 @@ func TestABackendWithoutWeightGetsNothing(t *testing.T) {
 		if status, _ := get(t, at, "a.example", "/"); status != http.StatusOK {
 			t.Fatalf("it answers %d", status)
 		}
+	}
+}
+
+func TestAnUpgradePassesBothWays(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "websocket" {
+			http.Error(w, "no upgrade", http.StatusBadRequest)
+			return
+		}
+		connection, buffered, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer connection.Close()
+		_, _ = io.WriteString(connection, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		_, _ = io.CopyN(connection, buffered, 4)
+	}))
+	defer server.Close()
+	address, port := addressOf(t, server)
+	v := baseView()
+	v.httpRoutes = []*gatewayv1.HTTPRoute{newRoute("a.example", "web")}
+	v.slices = []*discoveryv1.EndpointSlice{endpoints("web", port, true, address)}
+	request, err := http.NewRequest(http.MethodGet, "http://"+serving(t, v)+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = "a.example"
+	request.Header.Set("Connection", "Upgrade")
+	request.Header.Set("Upgrade", "websocket")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("it answers %s", response.Status)
+	}
+	if _, err := io.WriteString(response.Body.(io.Writer), "ping"); err != nil {
+		t.Fatal(err)
+	}
+	if echo, err := io.ReadAll(response.Body); err != nil || string(echo) != "ping" {
+		t.Errorf("the answer is %q, %v", echo, err)
 	}
 }
 
