@@ -114,7 +114,7 @@ func (i image) push(ctx context.Context, registry string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tag, err := name.NewTag(registry+"/"+i.name+":latest", name.Insecure)
+	tag, err := name.NewTag(registry+"/"+i.name+":1.0.0", name.Insecure)
 	if err != nil {
 		return "", err
 	}

@@ -18,6 +18,28 @@ pub struct State {
     pub node: Node,
     /// Image references by name.
     pub images: BTreeMap<String, String>,
+    /// Where its gateway listens.
+    pub gateway: String,
+    /// Its registries, all with the same images.
+    pub registry: Registry,
+}
+
+/// The registries of a local cluster, as host and port.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Registry {
+    /// Without TLS and password.
+    pub address: String,
+    /// Without TLS, with a password.
+    pub password_address: String,
+    /// With TLS of the cluster's own authority, and a password.
+    pub tls_address: String,
+    /// Who may read the latter two.
+    pub user: String,
+    /// With which password.
+    pub password: String,
+    /// The file with the authority's certificate.
+    pub ca: PathBuf,
 }
 
 /// The node of a local cluster.

@@ -21,6 +21,7 @@
 
 pub mod audit;
 pub mod cluster;
+pub mod edge;
 pub mod install;
 pub mod installation;
 pub mod item;
