@@ -27,7 +27,10 @@ pub(super) fn of_parameter(contracts: &Contracts, name: &str) -> Option<Value> {
 
 /// The first of some simple values that `schema` admits.
 fn of_schema(schema: &ValueSchema) -> Option<Value> {
-    let listed = schema.r#enum.iter().flatten().cloned();
+    let listed = schema
+        .r#enum
+        .iter()
+        .flat_map(|members| members.iter().cloned());
     listed
         .chain(candidates(schema))
         .find(|candidate| schema.check(candidate).is_ok())

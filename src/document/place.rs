@@ -1,7 +1,5 @@
 //! Where the parts of a document stand in its source text.
 
-use std::collections::BTreeMap;
-
 use super::diagnostic::Location;
 use super::pointer::Pointer;
 
@@ -23,8 +21,9 @@ pub enum Children {
     None,
     /// The items of a sequence.
     Items(Vec<Place>),
-    /// The members of a mapping.
-    Members(BTreeMap<String, Place>),
+    /// The members of a mapping, in the order of their names. Most mappings are small, and a tree would take ten times the
+    /// memory for them.
+    Members(Vec<(String, Place)>),
 }
 
 impl Place {
@@ -40,7 +39,10 @@ impl Place {
         match &self.children {
             Children::None => None,
             Children::Items(items) => items.get(token.parse::<usize>().ok()?),
-            Children::Members(members) => members.get(token),
+            Children::Members(members) => {
+                let at = members.binary_search_by(|(name, _)| name.as_str().cmp(token));
+                at.ok().map(|at| &members[at].1)
+            }
         }
     }
 

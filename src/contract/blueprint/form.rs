@@ -137,7 +137,7 @@ pub(super) fn check(graph: &Graph<'_>, findings: &mut Findings<'_>) {
 
 /// The names by which labels know the members of a schema: the string representations of scalars.
 fn member_names(schema: &ValueSchema) -> BTreeSet<String> {
-    let own = schema.r#enum.iter().flatten();
+    let own = schema.r#enum.as_deref().into_iter().flatten();
     own.chain(item_members(schema).into_iter().flatten())
         .filter_map(|member| match member {
             Value::String(text) => Some(text.clone()),

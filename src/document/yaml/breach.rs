@@ -1,8 +1,5 @@
 //! Breaches of the profile, in words. Each names its place and ends with what to do.
 
-use saphyr_parser::ScanError;
-
-use super::location;
 use crate::document::diagnostic::{Code, Diagnostic, Location, Phase};
 use crate::document::limits;
 use crate::document::pointer::Pointer;
@@ -20,9 +17,7 @@ pub(super) fn breach(code: Code, location: Location, message: &str) -> Diagnosti
 }
 
 /// The event parser itself refuses some things that the profile has a name for.
-pub(super) fn scan_error(error: &ScanError) -> Diagnostic {
-    let place = location(*error.marker());
-    let info = error.info();
+pub(super) fn scan_error(info: &str, place: Location) -> Diagnostic {
     if info.contains("unknown anchor") {
         alias(place)
     } else if info.contains("recursion limit") {

@@ -1,9 +1,7 @@
 //! Parser events to a located value, on a stack with a bound.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
 use saphyr_parser::{Event, ScalarStyle};
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::Document;
@@ -26,7 +24,7 @@ enum Frame {
     Mapping {
         start: Location,
         members: Map<String, Value>,
-        places: BTreeMap<String, Place>,
+        places: Vec<(String, Place)>,
         next: Next,
     },
 }
@@ -89,7 +87,7 @@ impl Builder {
                     Frame::Mapping {
                         start: place,
                         members: Map::new(),
-                        places: BTreeMap::new(),
+                        places: Vec::new(),
                         next: Next::Key,
                     },
                     place,
@@ -187,7 +185,7 @@ impl Builder {
         self.enter(place)?;
         if let Some(Frame::Mapping {
             next: next @ Next::Key,
-            places,
+            members,
             ..
         }) = self.stack.last_mut()
         {
@@ -200,7 +198,7 @@ impl Builder {
                     ));
                     None
                 }
-                (Value::String(key), _) if places.contains_key(&key) => {
+                (Value::String(key), _) if members.contains_key(&key) => {
                     self.diagnostics.push(breach(
                         Code::DuplicateKey,
                         place,
@@ -249,16 +247,17 @@ impl Builder {
             Some(Frame::Mapping {
                 start,
                 members,
-                places,
+                mut places,
                 ..
-            }) => (
-                Value::Object(members),
-                Place {
+            }) => {
+                places.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+                let place = Place {
                     value: start,
                     key: None,
                     children: Children::Members(places),
-                },
-            ),
+                };
+                (Value::Object(members), place)
+            }
             None => return,
         };
         self.attach(value, place);
@@ -287,12 +286,13 @@ impl Builder {
                     Next::Key => *next = Next::Value(None),
                     Next::Value(None) => {}
                     Next::Value(Some((key, key_place))) => {
-                        if let Entry::Vacant(vacant) = places.entry(key.clone()) {
-                            vacant.insert(Place {
+                        if let Entry::Vacant(vacant) = members.entry(key.clone()) {
+                            vacant.insert(value);
+                            let place = Place {
                                 key: Some(key_place),
                                 ..place
-                            });
-                            members.insert(key, value);
+                            };
+                            places.push((key, place));
                         }
                     }
                 }

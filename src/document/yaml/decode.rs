@@ -56,3 +56,19 @@ fn location_of(text: &str, at: usize) -> Location {
         column: before[line_start..].chars().count() + 1,
     }
 }
+
+/// Where `text` ends. A line ends in LF, CRLF or CR.
+pub(super) fn end(text: &str) -> Location {
+    let bytes = text.as_bytes();
+    let is_break = |(at, byte): (usize, &u8)| match byte {
+        b'\n' => true,
+        b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+        _ => false,
+    };
+    let breaks = bytes.iter().enumerate().filter(|byte| is_break(*byte));
+    let last = text.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    Location {
+        line: breaks.count() + 1,
+        column: text[last..].chars().count() + 1,
+    }
+}

@@ -53,12 +53,16 @@ struct Failure {
 fn read(text: &str) -> Result<Document, Failure> {
     let mut builder = Builder::default();
     let mut split_pair = false;
+    let end = decode::end(text);
     for event in Parser::new_from_str(text) {
         let outcome = match event {
-            Ok((event, span)) => builder.event(event, location(span.start)),
+            Ok((event, span)) => builder.event(event, location(span.start).min(end)),
             Err(error) => {
                 split_pair = error.info().contains("invalid Unicode character escape");
-                Err(Box::new(breach::scan_error(&error)))
+                Err(Box::new(breach::scan_error(
+                    error.info(),
+                    location(*error.marker()).min(end),
+                )))
             }
         };
         match outcome {
@@ -76,6 +80,7 @@ fn read(text: &str) -> Result<Document, Failure> {
     })
 }
 
+/// As the event parser counts. At the end of a text it may be a line ahead, where nothing stands.
 fn location(marker: Marker) -> Location {
     Location {
         line: marker.line(),

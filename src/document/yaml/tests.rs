@@ -69,6 +69,27 @@ fn every_breach_that_can_be_told_is_told() {
     );
 }
 
+#[test]
+fn no_place_lies_behind_the_end_of_the_text() {
+    for (text, line, column) in [
+        ("a: 1'e999\nsuccessThreshold", 2, 17),
+        ("a: 1\r\nb", 2, 2),
+        ("a: 1\rb: [", 2, 5),
+    ] {
+        let breaches = parse(text.as_bytes()).expect_err(text);
+        let end = Location { line, column };
+        assert!(breaches[0].location <= Some(end), "{text:?}: {breaches:?}");
+    }
+    let document = parse(b"a:").expect("a document");
+    assert_eq!(
+        document
+            .places
+            .nearest(&"/a".parse().expect("a pointer"))
+            .line,
+        1
+    );
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

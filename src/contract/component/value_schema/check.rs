@@ -62,14 +62,15 @@ impl ValueSchema {
                 format!("the value has to be of type {}", self.r#type),
             ));
         }
-        if let Some(members) = &self.r#enum {
-            let text = canonical::text(value);
-            if !members.iter().any(|member| canonical::text(member) == text) {
-                return Err(Violation::new(
-                    "enum",
-                    "the value has to be one of the listed members",
-                ));
-            }
+        if self
+            .r#enum
+            .as_ref()
+            .is_some_and(|members| !members.hold(value))
+        {
+            return Err(Violation::new(
+                "enum",
+                "the value has to be one of the listed members",
+            ));
         }
         match value {
             Value::String(text) => self.check_string(text),

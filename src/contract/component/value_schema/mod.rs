@@ -2,15 +2,17 @@
 
 mod check;
 mod fault;
+mod members;
 #[cfg(test)]
 mod tests;
 
 pub use self::check::Violation;
+pub use self::members::Members;
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Number, Value};
+use serde_json::Number;
 use strum::{Display, IntoStaticStr};
 
 /// What a value must satisfy. Equal schemas are equal values, whatever the order they were written in.
@@ -20,7 +22,7 @@ use strum::{Display, IntoStaticStr};
 pub struct ValueSchema {
     pub r#type: ValueType,
     #[serde(default)]
-    pub r#enum: Option<Vec<Value>>,
+    pub r#enum: Option<Members>,
     #[serde(default)]
     pub min_length: Option<u64>,
     #[serde(default)]

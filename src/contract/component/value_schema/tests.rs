@@ -1,7 +1,7 @@
 //! What schemas admit and what they are refused for.
 
 use super::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[track_caller]
 fn schema(value: Value) -> ValueSchema {
