@@ -12,12 +12,12 @@ use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, ResourceQuota};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::storage::v1::StorageClass;
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::json;
 use support::install::{create, object};
 use support::item::SLUG;
-use support::wait::eventually;
+use support::wait::{condition, eventually};
 use support::{Item, TestNamespace, installation};
 
 impl TestNamespace {
@@ -144,11 +144,8 @@ async fn a_volume_grows_where_its_class_allows_and_never_shrinks() {
         "allowVolumeExpansion": true,
     }));
     create(&Api::all(test.client()), &class).await;
-    let platform: Platform = object(json!({
-        "metadata": {"name": test.name},
-        "spec": {"storage": {"terms": {"growing": {"storageClassName": test.name}}}},
-    }));
-    create(&Api::all(test.client()), &platform).await;
+    test.platform(json!({"storage": {"terms": {"growing": {"storageClassName": test.name}}}}))
+        .await;
     let _operator = test.operator().await.platform(&test.name).start();
     let sized = async |size: &str| {
         test.one_of_each()
@@ -344,4 +341,33 @@ async fn a_quota_that_refuses_pods_is_the_reason_of_each_kind_of_node() {
         let message = node(&refused, name).message.expect("a message");
         assert!(message.contains("quota"), "{name}: {message}");
     }
+}
+
+#[tokio::test]
+async fn a_change_of_the_platform_waits_for_an_explicit_update() {
+    let test = TestNamespace::new("platform").await;
+    let _rollout = test.pods_become_ready();
+    test.platform(json!({})).await;
+    let _operator = test.operator().await.platform(&test.name).start();
+    test.install_town(&test.one_of_each().await).await;
+    let change = json!({"spec": {"networkPolicy": "Disabled"}});
+    Api::<Platform>::all(test.client())
+        .patch(&test.name, &PatchParams::default(), &Patch::Merge(change))
+        .await
+        .expect("the Platform changes");
+    let told = test
+        .wait_for_condition("town", ConditionType::UpdateAvailable, "True")
+        .await;
+    assert_eq!(
+        condition(&told, ConditionType::UpdateAvailable).1,
+        "PinnedChanged"
+    );
+    assert_eq!(test.list::<NetworkPolicy>().await.len(), 4);
+
+    test.merge("town", json!({"spec": {"update": {"token": "1"}}}))
+        .await;
+    eventually("the policies to go", async || {
+        test.list::<NetworkPolicy>().await.is_empty().then_some(())
+    })
+    .await;
 }

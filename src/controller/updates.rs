@@ -6,14 +6,14 @@ use super::failure::Failure;
 use super::history::Version;
 use super::reconcile::reader;
 use super::shell::Shell;
-use crate::acquire::Findings;
+use crate::acquire::{Findings, offer};
 use crate::api::Installation;
 use crate::contract::contracts::Contracts;
 use crate::contract::item::Lookup;
 use crate::resolution::accept::AcceptedRecord;
 
 impl Shell {
-    /// Names every pinned thing that is another now: blueprint content, submitted Secrets, compute profiles. What is
+    /// Names every pinned thing that is another now: blueprint content, submitted Secrets, compute profiles, the Platform. What is
     /// gone is no update.
     ///
     /// # Errors
@@ -62,6 +62,13 @@ impl Shell {
             let differs = found.is_some_and(|found| found.version != pinned.version);
             changed.extend(differs.then(|| format!("ComputeProfile {slug}")));
         }
+        let name = &self.settings.platform;
+        let platform = reader.platform(name).await?;
+        let mut ignored = Findings::default();
+        let offered = offer::select(accepted.contracts(), &platform, None, &mut ignored);
+        // What is not on offer any more is no update: nothing could be selected instead.
+        let differs = ignored.missing.is_empty() && offered != version.pins.platform;
+        changed.extend(differs.then(|| format!("Platform {name}")));
         Ok(changed)
     }
 }
