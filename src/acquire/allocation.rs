@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::findings::{Document, Findings};
 use crate::api::names;
-use crate::api::platform::{Edge, PlatformSpec, Scheme};
+use crate::api::platform::{Edge, Scheme};
 use crate::contract::blueprint::exposure::Exposure;
 use crate::contract::component::endpoint::{Endpoint, Protocol};
 use crate::contract::contracts::Contracts;
@@ -23,8 +23,10 @@ pub struct Allocator<'a> {
     pub installation: &'a str,
     /// Its namespace.
     pub namespace: &'a str,
-    /// What the cluster offers.
-    pub platform: &'a PlatformSpec,
+    /// The DNS domain of the cluster's Services.
+    pub cluster_domain: &'a str,
+    /// The edge that PUBLIC endpoints are reached through.
+    pub edge: Option<&'a Edge>,
     /// The allocations before.
     pub before: &'a Allocations,
     /// Whether those are kept as they are.
@@ -75,10 +77,7 @@ impl Allocator<'_> {
         Allocation {
             identity: format!("{namespace}/{service}/{endpoint}"),
             version: "1".to_owned(),
-            private_hostname: Some(format!(
-                "{service}.{namespace}.svc.{}",
-                self.platform.cluster_domain
-            )),
+            private_hostname: Some(format!("{service}.{namespace}.svc.{}", self.cluster_domain)),
             public,
         }
     }
@@ -104,7 +103,7 @@ impl Allocator<'_> {
                 ),
             );
         }
-        let Some(edge) = &self.platform.edge else {
+        let Some(edge) = self.edge else {
             return wait(
                 format!("edge:{node}:{name}"),
                 format!(
@@ -181,6 +180,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::api::platform::PlatformSpec;
 
     fn allocation(identity: &str, version: &str, host: &str) -> Allocation {
         Allocation {
@@ -274,7 +274,8 @@ mod tests {
             let allocator = Allocator {
                 installation: "wiki",
                 namespace,
-                platform: &platform,
+                cluster_domain: &platform.cluster_domain,
+                edge: platform.edge.as_ref(),
                 before: &Allocations::new(),
                 keep: false,
                 given: &Allocations::new(),

@@ -114,7 +114,8 @@ impl Context {
         let allocator = Allocator {
             installation: name,
             namespace: &self.namespace,
-            platform,
+            cluster_domain: &platform.cluster_domain,
+            edge: platform.edge.as_ref(),
             before: &Allocations::new(),
             keep: false,
             given: &Allocations::new(),

@@ -103,7 +103,8 @@ impl Offline {
         let allocator = Allocator {
             installation: self.name(&contracts),
             namespace: &self.namespace,
-            platform: &platform,
+            cluster_domain: &platform.cluster_domain,
+            edge: platform.edge.as_ref(),
             before: &Allocations::new(),
             keep: false,
             given: &context.allocations,

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod precious;
 pub mod reconcile;
 pub mod report;
+pub mod select;
 pub mod shelf;
 pub mod shell;
 pub mod status;

@@ -13,24 +13,19 @@ use super::claim::Held;
 use super::failure::{Asked, Failure, Retry};
 use super::history::{History, Version};
 use super::intent::Intent;
-use super::plan::{Plan, refuse_shrinking};
+use super::plan::Plan;
 use super::shelf::Shelf;
 use super::shell::Shell;
-use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::image::IMAGE_DIGEST;
-use crate::acquire::selection::ImageFacts;
-use crate::acquire::{Findings, Reader, offer, selection, support};
+use crate::acquire::{Findings, Reader, support};
 use crate::api::Installation;
 use crate::api::names;
 use crate::api::reason::Reason;
-use crate::contract::contracts::Contracts;
-use crate::contract::published::Published;
-use crate::contract::validate::validate_item;
-use crate::document::result::{Profile, Status};
+use crate::document::result::Status;
 use crate::materialize::metadata::Owner;
 use crate::materialize::objects;
 use crate::resolution::accept::AcceptedRecord;
-use crate::resolution::context::{Context, Credential};
+use crate::resolution::context::Credential;
 
 /// What one pass has learned so far; status is derived from it, on every exit.
 #[derive(Default)]
@@ -257,24 +252,6 @@ pub(super) fn reader(shell: &Shell, namespace: &str) -> Reader {
     }
 }
 
-/// What a version pinned of the image of `node`, if it still is the image that the node names.
-fn pinned_image(
-    (version, accepted): &(Version, AcceptedRecord),
-    contracts: &Contracts,
-    node: &str,
-) -> Option<ImageFacts> {
-    let source = |contracts: &Contracts| {
-        let contract = contracts.components.get(node)?;
-        let workload = contract.component.spec.workload.as_ref()?;
-        Some(workload.source.clone())
-    };
-    let recorded = accepted.record().components.get(node)?;
-    (source(accepted.contracts()) == source(contracts)).then(|| ImageFacts {
-        digest: recorded.image_digest.clone(),
-        pins: version.pins.images.get(node).cloned().unwrap_or_default(),
-    })
-}
-
 impl Shell {
     /// The Installation as the API server has it now; what a cache holds may be out of date. Another one of the same
     /// name is not it: the cache will know it soon.
@@ -286,119 +263,6 @@ impl Shell {
             .await
             .asked(|| format!("read Installation {name}"))?;
         Ok(found.filter(|found| found.uid() == seen.uid()))
-    }
-
-    /// Selects everything for `intent` but credentials: what the last version pinned where the spec asks for no other,
-    /// what is current where it does.
-    async fn plan(
-        &self,
-        installation: &Installation,
-        intent: Intent,
-        current: Option<&(Version, AcceptedRecord)>,
-        findings: &mut Findings,
-    ) -> Result<Option<Plan>, Failure> {
-        let namespace = installation.namespace().unwrap_or_default();
-        let reader = reader(self, &namespace);
-        // An explicit update selects everything current again: nothing is pinned for it but addresses and credentials.
-        let pinned = current.filter(|(version, _)| version.intent.update == intent.update);
-        let contracts =
-            match pinned.filter(|(version, _)| version.intent.blueprint == intent.blueprint) {
-                Some((_, accepted)) => accepted.contracts().clone(),
-                None => {
-                    let Some(item) = reader
-                        .acquire_item(&installation.spec.blueprint, findings)
-                        .await?
-                    else {
-                        return Ok(None);
-                    };
-                    let validation = validate_item(&item, &Published::default(), Profile::Document);
-                    findings.absorb(validation.result);
-                    match validation.contracts {
-                        Some(contracts) => contracts,
-                        None => return Ok(None),
-                    }
-                }
-            };
-        support::nodes(&contracts, findings);
-        if let Some((_, accepted)) = current {
-            refuse_shrinking(accepted.record(), &contracts, findings);
-        }
-        let held = pinned
-            .map(|(version, _)| version.snapshot.context().parameters)
-            .unwrap_or_default();
-        let parameters = reader
-            .acquire_parameters(
-                &intent.parameters,
-                &contracts,
-                |name, submitted| {
-                    let unchanged = pinned?.0.intent.parameters.get(name) == Some(submitted);
-                    unchanged.then(|| held.get(name).cloned()).flatten()
-                },
-                findings,
-            )
-            .await?;
-        let profile =
-            |slug: &str| pinned.and_then(|(version, _)| version.pins.profiles.get(slug).cloned());
-        let profiles = reader
-            .acquire_profiles(&contracts, profile, findings)
-            .await?;
-        let platform = reader.platform(&self.settings.platform).await?;
-        let named: Vec<String> = intent
-            .image_pull_secrets
-            .iter()
-            .map(|reference| reference.name.clone())
-            .collect();
-        let (keyring, pull_secrets) = reader.acquire_keyring(&named, findings).await?;
-        let images = reader
-            .acquire_images(
-                &contracts,
-                |node| pinned_image(pinned?, &contracts, node),
-                &platform.registries,
-                &keyring,
-                findings,
-            )
-            .await;
-        let selections = selection::select(&contracts, &profiles, &images, findings);
-        let before = current
-            .map(|(version, _)| version.snapshot.allocations().clone())
-            .unwrap_or_default();
-        let offered = offer::select(
-            &contracts,
-            &platform,
-            pinned.map(|(version, _)| &version.pins.platform),
-            findings,
-        );
-        let allocator = Allocator {
-            installation: &intent.installation,
-            namespace: &namespace,
-            platform: &platform,
-            before: &before,
-            keep: pinned.is_some(),
-            given: &Allocations::new(),
-        };
-        let allocations = allocator.allocate(&contracts, findings);
-        let asked = intent.parameters.keys();
-        let withheld = asked.filter(|name| !parameters.contains_key(*name));
-        let context = Context {
-            withheld: withheld.cloned().collect(),
-            parameters,
-            allocations,
-            ..Context::default()
-        };
-        Ok(Some(Plan {
-            intent,
-            contracts,
-            context,
-            profiles,
-            selections,
-            platform: offered,
-            // Without names of its own a pod gets those of its ServiceAccount.
-            image_pull_secrets: if named.is_empty() {
-                Vec::new()
-            } else {
-                pull_secrets
-            },
-        }))
     }
 
     /// Persists what `plan` needs and resolves to, in the write order, and accepts the record. `None` where credentials
