@@ -103,11 +103,12 @@ impl Allocator<'_> {
                 ),
             );
         }
-        let Some(edge) = self.edge else {
+        let routes = |edge: &&Edge| edge.gateway.is_some() || edge.ingress.is_some();
+        let Some(edge) = self.edge.filter(routes) else {
             return wait(
                 format!("edge:{node}:{name}"),
                 format!(
-                    "endpoint {name} of node {node} is PUBLIC and the cluster has no edge: give the Platform an edge, or expose the endpoint as PRIVATE"
+                    "endpoint {name} of node {node} is PUBLIC and the cluster has no edge for it: give the Platform an edge with a gateway or an ingress, or expose the endpoint as PRIVATE"
                 ),
             );
         };
@@ -243,28 +244,35 @@ mod tests {
             {"domain": "internal.example.org", "namespaces": ["ops"]},
             {"domain": "apps.example.org"},
         ]);
+        let gateway = json!({"name": "edge", "namespace": "gateway-system"});
         for (platform, namespace, protocol, expected) in [
             (json!({}), "demo", "HTTP", "edge:web:web"),
             (
-                json!({"edge": {"domains": [domains[0]]}}),
+                json!({"edge": {"domains": domains}}),
+                "demo",
+                "HTTP",
+                "edge:web:web",
+            ),
+            (
+                json!({"edge": {"domains": [domains[0]], "gateway": gateway}}),
                 "demo",
                 "HTTP",
                 "domain:web:web",
             ),
             (
-                json!({"edge": {"domains": domains}}),
+                json!({"edge": {"domains": domains, "gateway": gateway}}),
                 "demo",
                 "HTTP",
                 "https://wiki-web-web-revtbcbj.apps.example.org",
             ),
             (
-                json!({"edge": {"domains": domains}}),
+                json!({"edge": {"domains": domains, "gateway": gateway}}),
                 "ops",
                 "WS",
                 "wss://wiki-web-web-4bq3gld4.internal.example.org",
             ),
             (
-                json!({"edge": {"domains": domains, "scheme": "http", "port": 8080}}),
+                json!({"edge": {"domains": domains, "gateway": gateway, "scheme": "http", "port": 8080}}),
                 "demo",
                 "GRPC",
                 "http://wiki-web-web-revtbcbj.apps.example.org:8080",

@@ -104,9 +104,7 @@ fn remedy(missing: &str) -> String {
         "connection" => format!(
             "connection parameter {name} cannot be acquired by this version: take its members as submitted parameters"
         ),
-        "allocation" => format!(
-            "no address is allocated for {name}: this version allocates private addresses only"
-        ),
+        "allocation" => format!("{name} is not known: see what its endpoint waits for"),
         _ => format!("provide {missing}"),
     }
 }

@@ -70,6 +70,42 @@ pub(super) fn excerpt(source: &[u8], location: Location, conceal: bool) -> Optio
     })
 }
 
+/// The excerpt of `source` at `location` where no document could be read, so that nobody knows which text is a secret:
+/// the key that begins the line, and nothing that may be a value.
+pub(super) fn syntax(source: &[u8], location: Location) -> Option<Excerpt> {
+    let source = String::from_utf8_lossy(source);
+    let source = source.strip_prefix('\u{feff}').unwrap_or(&source);
+    let line = source.lines().nth(location.line.checked_sub(1)?)?;
+    let indentation = line.len() - line.trim_start_matches([' ', '-', '?']).len();
+    let rest = &line[indentation..];
+    let key = rest
+        .find(": ")
+        .or_else(|| rest.ends_with(':').then(|| rest.len() - 1));
+    let is_plain = |key: &str| {
+        key.chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+    };
+    let key = key.filter(|end| is_plain(&rest[..*end]));
+    let shown = &line[..indentation + key.map_or(0, |end| end + 1)];
+    let before_value = location.column.checked_sub(1)? < shown.chars().count();
+    let mut text = shown.to_owned();
+    if key.is_some() {
+        text.push(' ');
+    }
+    let start = text.len();
+    text.push_str(ELLIPSIS);
+    let mark = if before_value && key.is_some() {
+        indentation..shown.len() - 1
+    } else {
+        start..text.len()
+    };
+    Some(Excerpt {
+        line: text.replace('\t', " "),
+        mark,
+        is_cut: true,
+    })
+}
+
 /// The end of what stands in front of a token: its indentation, or the key that it is the value of.
 fn lead(before: &str) -> &str {
     let start = before.rfind(['{', '[', ',']).map_or(0, |at| at + 1);
@@ -136,6 +172,27 @@ mod tests {
         ] {
             let location = Location { line: 1, column };
             let excerpt = excerpt(source.as_bytes(), location, conceal).expect(source);
+            assert_eq!(
+                (excerpt.line.as_str(), &excerpt.line[excerpt.mark]),
+                (line, marked),
+                "{source}"
+            );
+        }
+    }
+
+    #[test]
+    fn where_no_document_could_be_read_only_keys_are_shown() {
+        for (source, column, line, marked) in [
+            ("  default: &a hunter2", 12, "  default: …", "…"),
+            ("  default: \"hunter2", 12, "  default: …", "…"),
+            ("  default: 'hunter2' secret", 21, "  default: …", "…"),
+            ("  hunter2 of a block", 3, "  …", "…"),
+            ("  name: x", 3, "  name: …", "name"),
+            ("- hunter2", 3, "- …", "…"),
+            ("{hunter2: 1}", 2, "…", "…"),
+        ] {
+            let location = Location { line: 1, column };
+            let excerpt = syntax(source.as_bytes(), location).expect(source);
             assert_eq!(
                 (excerpt.line.as_str(), &excerpt.line[excerpt.mark]),
                 (line, marked),

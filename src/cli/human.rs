@@ -10,6 +10,7 @@ use super::target::{Checked, Spot};
 use crate::contract::blueprint::node::ITEM_ROOT;
 use crate::document::diagnostic::{Diagnostic, Location};
 use crate::document::result::{Deferred, Status};
+use crate::document::yaml;
 
 /// As many findings of one path as are shown. Nobody reads more, and each may have to be looked up in a long line.
 const SHOWN: usize = 100;
@@ -89,12 +90,17 @@ struct Shown {
 
 impl Shown {
     fn of(spot: Spot<'_>, conceal: bool) -> Self {
+        let show = |location| {
+            if yaml::parse(spot.source).is_ok() {
+                excerpt::excerpt(spot.source, location, conceal)
+            } else {
+                excerpt::syntax(spot.source, location)
+            }
+        };
         Self {
             path: spot.path.display().to_string(),
             location: spot.location,
-            excerpt: spot
-                .location
-                .and_then(|location| excerpt::excerpt(spot.source, location, conceal)),
+            excerpt: spot.location.and_then(show),
             conceal,
         }
     }

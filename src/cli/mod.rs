@@ -1,5 +1,6 @@
 //! One binary, one file a verb.
 
+mod accepted;
 mod client;
 pub mod conformance;
 pub mod context;
@@ -109,11 +110,20 @@ fn exit(outcome: anyhow::Result<impl Into<Ended>>) -> ExitCode {
         Ok(Ended::Well) => ExitCode::SUCCESS,
         Ok(Ended::Refused) => ExitCode::from(1),
         Ok(Ended::Incomplete) => ExitCode::from(3),
+        // Whoever reads has seen enough, as `head` has.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(2)
         }
     }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let cause = cause.downcast_ref::<std::io::Error>();
+        cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+    })
 }
 
 /// The program's version and the specification editions that it holds.

@@ -15,6 +15,7 @@ use crate::acquire::selection::{ImageFacts, Selections};
 use crate::acquire::{Document, Findings, directory, offer, selection, support};
 use crate::api::platform::PlatformSpec;
 use crate::api::profile::ProfileVersion;
+use crate::contract::blueprint::parameter::Supply;
 use crate::contract::component::source::{ImageReference, Source};
 use crate::contract::contracts::Contracts;
 use crate::contract::{Published, validate_item};
@@ -41,10 +42,10 @@ pub struct Offline {
     #[arg(long, value_name = "NAME=FILE", value_parser = assignment)]
     set_file: Vec<(String, String)>,
     /// The name of the Installation; the item's slug when left out.
-    #[arg(long)]
+    #[arg(long, value_parser = label)]
     name: Option<String>,
     /// The namespace of the Installation.
-    #[arg(long, default_value = "default")]
+    #[arg(long, default_value = "default", value_parser = label)]
     namespace: String,
 }
 
@@ -81,6 +82,12 @@ impl Offline {
     /// When a file cannot be read or is malformed.
     pub fn select(&self) -> anyhow::Result<(Option<Selected>, Findings)> {
         let mut findings = Findings::default();
+        if self.item.is_file() {
+            bail!(
+                "{} is a file; name the directory of the item",
+                self.item.display()
+            );
+        }
         let item = directory::read(&self.item)
             .with_context(|| format!("cannot read {}", self.item.display()))?;
         let Given {
@@ -95,6 +102,7 @@ impl Offline {
         let Some(contracts) = validation.contracts else {
             return Ok((None, findings));
         };
+        refuse_credentials(&contracts, &context)?;
         support::nodes(&contracts, &mut findings);
         let profiles = named_profiles(&contracts, profiles, &mut findings);
         let images = named_images(&contracts, &images, &mut findings);
@@ -135,11 +143,16 @@ impl Offline {
             "computeProfiles",
             "a version and resources for each slug",
         )?;
-        let images = member(
+        let images: BTreeMap<String, ImageFacts> = member(
             &mut members,
             "images",
             "digest and user for each image reference",
         )?;
+        if let Some((reference, _)) = images.iter().find(|(_, facts)| !has_digest(facts)) {
+            bail!(
+                "images.{reference}.digest of the context file is no digest: give sha256: and 64 hexadecimal digits"
+            );
+        }
         let platform = match members.remove("platform") {
             Some(platform) => serde_json::from_value(platform)
                 .context("platform is malformed: give the spec of a Platform")?,
@@ -207,6 +220,16 @@ fn parse(members: Map<String, Value>) -> anyhow::Result<Context> {
     read(&Value::Object(members)).context("the context file is malformed")
 }
 
+/// Whether a digest that is given is one.
+fn has_digest(facts: &ImageFacts) -> bool {
+    let is_hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    facts.digest.as_deref().is_none_or(|digest| {
+        digest
+            .strip_prefix("sha256:")
+            .is_some_and(|hex| hex.len() == 64 && hex.chars().all(is_hex))
+    })
+}
+
 /// What a context file gives.
 struct Given {
     context: Context,
@@ -258,6 +281,22 @@ fn named_profiles(
     named
 }
 
+/// A credential for a parameter that is not generated would be passed over in silence.
+fn refuse_credentials(contracts: &Contracts, context: &Context) -> anyhow::Result<()> {
+    let parameters = &contracts.blueprint.spec.parameters;
+    let is_generated = |name: &String| {
+        parameters
+            .get(name)
+            .is_some_and(|parameter| matches!(parameter.supply(), Supply::Generated(_)))
+    };
+    match context.credentials.keys().find(|name| !is_generated(name)) {
+        Some(name) => bail!(
+            "credentials.{name} of the context file is for no generated parameter: leave it out, or correct its name"
+        ),
+        None => Ok(()),
+    }
+}
+
 /// What is given of the image of each node; a reference by tag whose digest is not given is missing.
 fn named_images(
     contracts: &Contracts,
@@ -297,6 +336,20 @@ fn malformed(path: &Path, error: &serde_json::Error) -> anyhow::Error {
         error.line(),
         error.column()
     )
+}
+
+/// Reads what names an object, as the API server would take it.
+fn label(text: &str) -> Result<String, String> {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_label = (1..=63).contains(&text.len())
+        && text.chars().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    if is_label {
+        Ok(text.to_owned())
+    } else {
+        Err("write a DNS label: lower-case letters, digits and -, at most 63".to_owned())
+    }
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

@@ -6,11 +6,9 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::offline::Offline;
-use super::render::stand_in;
 use crate::acquire::{Document, Findings};
 use crate::document::result::Status;
-use crate::resolution::resolve;
-use crate::resolution::resolved::{Inspected, Resolved};
+use crate::resolution::resolved::Inspected;
 
 /// Resolve an item offline and show its inputs, secrets redacted.
 ///
@@ -43,16 +41,9 @@ impl Resolve {
 
     fn report(&self, out: &mut impl Write) -> anyhow::Result<Status> {
         let (selected, mut findings) = self.offline.select()?;
-        let resolved = selected.and_then(|mut selected| {
-            stand_in(&mut selected);
-            let resolution = resolve(&selected.contracts, &selected.context);
-            findings.absorb(resolution.result);
-            resolution.resolved
-        });
         // Nothing is released unless the whole is VALID.
-        let inspection = resolved
-            .filter(|_| findings.status() == Status::Valid)
-            .map(|resolved| Resolved::inspection(&resolved));
+        let accepted = selected.and_then(|selected| selected.accept(&mut findings));
+        let inspection = accepted.map(|(accepted, _)| accepted.resolved().inspection());
         match self.format {
             Format::Json => {
                 let report = json!({

@@ -112,6 +112,14 @@ impl Checked {
 }
 
 impl Target {
+    /// Where it lies; nothing for standard input.
+    fn path(&self) -> &Path {
+        match self {
+            Self::Item(path) | Self::Document(path) => path,
+            Self::Input(_) => Path::new(""),
+        }
+    }
+
     pub(super) fn check(&self, published: &Published, profile: Profile) -> io::Result<Checked> {
         match self {
             Self::Item(path) => {
@@ -174,7 +182,7 @@ pub(super) fn find(path: &Path) -> anyhow::Result<Vec<Target>> {
             _ => Target::Document(path.to_owned()),
         }]);
     }
-    let targets = below(path).with_context(unreadable)?;
+    let targets = below(path)?;
     if targets.is_empty() {
         bail!(
             "{} holds no item and no component; name an item directory or a document",
@@ -200,7 +208,7 @@ pub(super) fn only(path: &Path) -> anyhow::Result<Target> {
 }
 
 /// The items below `path`, and the documents that are in none. A directory inside an item belongs to the item.
-fn below(path: &Path) -> io::Result<Vec<Target>> {
+fn below(path: &Path) -> anyhow::Result<Vec<Target>> {
     let mut targets = Vec::new();
     let mut pending = vec![path.to_owned()];
     while let Some(directory) = pending.pop() {
@@ -208,11 +216,12 @@ fn below(path: &Path) -> io::Result<Vec<Target>> {
             targets.push(Target::Item(directory));
             continue;
         }
-        let mut paths = fs::read_dir(&directory)?
+        let unreadable = || format!("{} cannot be read", directory.display());
+        let paths = fs::read_dir(&directory)
+            .with_context(unreadable)?
             .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<io::Result<Vec<_>>>()?;
-        // The last is popped first.
-        paths.sort_by(|left, right| right.cmp(left));
+            .collect::<io::Result<Vec<_>>>()
+            .with_context(unreadable)?;
         for path in paths {
             let kind = fs::symlink_metadata(&path)?;
             if kind.is_dir() {
@@ -225,6 +234,7 @@ fn below(path: &Path) -> io::Result<Vec<Target>> {
             }
         }
     }
+    targets.sort_by(|left, right| left.path().cmp(right.path()));
     Ok(targets)
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -68,15 +68,24 @@ fn report(arguments: &Validate, out: &mut impl Write) -> anyhow::Result<Status> 
         .context
         .as_deref()
         .map_or_else(|| Ok(Published::default()), context)?;
+    // What cannot be read takes nothing away from what can.
+    let mut unread = Vec::new();
     let mut targets = Vec::new();
     for path in &arguments.paths {
-        targets.extend(target::find(path)?);
+        match target::find(path) {
+            Ok(found) => targets.extend(found),
+            Err(error) => unread.push(format!("{error:#}")),
+        }
     }
-    let checked = in_parallel(&targets, |target| {
+    let mut checked = Vec::new();
+    for outcome in in_parallel(&targets, |target| {
         target.check(&published, arguments.profile)
-    })
-    .into_iter()
-    .collect::<io::Result<Vec<_>>>()?;
+    }) {
+        match outcome {
+            Ok(outcome) => checked.push(outcome),
+            Err(error) => unread.push(error.to_string()),
+        }
+    }
     match arguments.format {
         Format::Human => human::print(&checked, out)?,
         Format::Json => {
@@ -95,7 +104,11 @@ fn report(arguments: &Validate, out: &mut impl Write) -> anyhow::Result<Status> 
             sarif::print(&checked, &directory, out)?;
         }
     }
-    Ok(overall(&checked))
+    if unread.is_empty() {
+        Ok(overall(&checked))
+    } else {
+        bail!("{}", unread.join("\nerror: "))
+    }
 }
 
 /// A failure wins over incompleteness, as it does in one result.
