@@ -1,5 +1,7 @@
 //! Parser events to a located value, on a stack with a bound.
 
+use std::borrow::Cow;
+
 use saphyr_parser::{Event, ScalarStyle};
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
@@ -51,7 +53,7 @@ impl Builder {
             Event::DocumentStart(_) => self.document(place),
             Event::Alias(_) => {
                 self.diagnostics.push(alias(place));
-                self.scalar(Value::Null, None, place)
+                self.scalar(None, place)
             }
             Event::Scalar(text, style, anchor, explicit) => {
                 self.properties(anchor, explicit.is_some(), place);
@@ -67,8 +69,8 @@ impl Builder {
                     )));
                 }
                 self.printable(&text, style, place);
-                let value = self.resolve(&text, style, place);
-                self.scalar(value, Some(text.into_owned()), place)
+                let value = self.resolve(text, style, place);
+                self.scalar(Some(value), place)
             }
             Event::SequenceStart(anchor, explicit) => {
                 self.properties(anchor, explicit.is_some(), place);
@@ -134,11 +136,11 @@ impl Builder {
         }
     }
 
-    fn resolve(&mut self, text: &str, style: ScalarStyle, place: Location) -> Value {
+    fn resolve(&mut self, text: Cow<'_, str>, style: ScalarStyle, place: Location) -> Value {
         if style != ScalarStyle::Plain {
-            return Value::from(text);
+            return Value::String(text.into_owned());
         }
-        scalar::resolve(text).unwrap_or_else(|problem| {
+        scalar::resolve(&text).unwrap_or_else(|problem| {
             // As a key it is refused for being no string, which is all there is to say.
             if !matches!(self.stack.last(), Some(Frame::Mapping { next: Next::Key, .. })) {
                 let message = match problem {
@@ -175,13 +177,8 @@ impl Builder {
         Ok(())
     }
 
-    /// A scalar: a key where a mapping waits for one, else a value. `text` is nothing for an alias.
-    fn scalar(
-        &mut self,
-        value: Value,
-        text: Option<String>,
-        place: Location,
-    ) -> Result<(), GiveUp> {
+    /// A scalar: a key where a mapping waits for one, else a value. An alias, which has been refused, is none.
+    fn scalar(&mut self, scalar: Option<Value>, place: Location) -> Result<(), GiveUp> {
         self.enter(place)?;
         if let Some(Frame::Mapping {
             next: next @ Next::Key,
@@ -189,8 +186,8 @@ impl Builder {
             ..
         }) = self.stack.last_mut()
         {
-            let key = match (value, text) {
-                (Value::String(key), _) if key == "<<" => {
+            let key = match scalar {
+                Some(Value::String(key)) if key == "<<" => {
                     self.diagnostics.push(breach(
                         Code::MergeKey,
                         place,
@@ -198,7 +195,7 @@ impl Builder {
                     ));
                     None
                 }
-                (Value::String(key), _) if members.contains_key(&key) => {
+                Some(Value::String(key)) if members.contains_key(&key) => {
                     self.diagnostics.push(breach(
                         Code::DuplicateKey,
                         place,
@@ -209,18 +206,18 @@ impl Builder {
                     ));
                     None
                 }
-                (Value::String(key), _) => Some((key, place)),
-                (_, Some(_)) => {
+                Some(Value::String(key)) => Some((key, place)),
+                Some(_) => {
                     self.diagnostics.push(not_a_string(place));
                     None
                 }
-                (_, None) => None,
+                None => None,
             };
             *next = Next::Value(key);
             return Ok(());
         }
         self.attach(
-            value,
+            scalar.unwrap_or_default(),
             Place {
                 value: place,
                 key: None,
