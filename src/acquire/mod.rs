@@ -1,4 +1,4 @@
-//! Fills a resolution context from the cluster: blueprint sources, submitted Secrets, compute profiles, allocations.
+//! Fills a resolution context from the cluster and from registries: sources, Secrets, profiles, images, allocations.
 //! Reads only. What is not there becomes a [`Missing`], what is wrong a diagnostic; only a cluster that cannot be asked is
 //! an error.
 
