@@ -10,7 +10,7 @@ use super::findings::{Document, Findings};
 use super::registry::keyring::Keyring;
 use super::registry::{Refusal, Registries};
 use super::selection::ImageFacts;
-use super::{Reader, Reading, Unavailable};
+use super::{Reader, Unavailable};
 use crate::api::platform::RegistryTerms;
 use crate::contract::component::source::{ImageReference, Source};
 use crate::contract::contracts::Contracts;
@@ -35,11 +35,7 @@ impl Reader {
         named: &[String],
         findings: &mut Findings,
     ) -> Result<(Keyring, Vec<String>), Unavailable> {
-        let account = self
-            .api::<ServiceAccount>()
-            .get_opt("default")
-            .await
-            .reading(|| "ServiceAccount default".to_owned())?;
+        let account = self.read::<ServiceAccount>("default").await?;
         let inherited = account
             .into_iter()
             .flat_map(|account| account.image_pull_secrets.unwrap_or_default())
@@ -48,11 +44,7 @@ impl Reader {
         names.extend(inherited);
         let mut keyring = Keyring::default();
         for (index, name) in names.iter().enumerate() {
-            let secret = self
-                .api::<Secret>()
-                .get_opt(name)
-                .await
-                .reading(|| format!("Secret {name}"))?;
+            let secret = self.read::<Secret>(name).await?;
             let held = secret.as_ref().and_then(|secret| secret.data.as_ref());
             let understood = held
                 .and_then(|data| data.get(DOCKER_CONFIG))

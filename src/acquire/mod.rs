@@ -6,6 +6,7 @@ pub mod allocation;
 pub mod directory;
 pub mod findings;
 pub mod image;
+pub mod interest;
 pub mod offer;
 pub mod parameter;
 pub mod platform;
@@ -15,10 +16,14 @@ pub mod selection;
 pub mod source;
 pub mod support;
 
-use k8s_openapi::NamespaceResourceScope;
+use std::fmt::Debug;
+
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
 use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use self::interest::{Interest, Notebook};
 pub use findings::{Document, Findings, Missing};
 
 /// The cluster could not be asked for something that resolution needs.
@@ -38,15 +43,45 @@ pub struct Reader {
     pub client: Client,
     /// The Installation's namespace: nothing namespaced is read elsewhere.
     pub namespace: String,
+    /// Where it is noted what is read. `None` for a reader that nobody wakes.
+    pub notebook: Option<Notebook>,
 }
 
 impl Reader {
-    fn api<K>(&self) -> Api<K>
+    /// Reads an object of the Installation's namespace.
+    async fn read<K>(&self, name: &str) -> Result<Option<K>, Unavailable>
     where
-        K: Resource<Scope = NamespaceResourceScope>,
-        K::DynamicType: Default,
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + Debug
+            + DeserializeOwned,
     {
+        self.note(Interest::of::<K>(Some(&self.namespace), name));
         Api::namespaced(self.client.clone(), &self.namespace)
+            .get_opt(name)
+            .await
+            .reading(|| format!("{} {name}", K::kind(&())))
+    }
+
+    /// Reads an object of the cluster.
+    async fn read_cluster<K>(&self, name: &str) -> Result<Option<K>, Unavailable>
+    where
+        K: Resource<DynamicType = (), Scope = ClusterResourceScope>
+            + Clone
+            + Debug
+            + DeserializeOwned,
+    {
+        self.note(Interest::of::<K>(None, name));
+        Api::all(self.client.clone())
+            .get_opt(name)
+            .await
+            .reading(|| format!("{} {name}", K::kind(&())))
+    }
+
+    fn note(&self, interest: Interest) {
+        if let Some(notebook) = &self.notebook {
+            notebook.note(interest);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Secret as SecretObject;
 use serde_json::Value;
 
 use super::findings::{Document, Findings};
-use super::{Reader, Reading, Unavailable};
+use super::{Reader, Unavailable};
 use crate::api::installation::{SecretFormat, SecretKeyReference, SubmittedValue};
 use crate::contract::contracts::Contracts;
 use crate::document::diagnostic::{Code, Diagnostic, Stage};
@@ -57,11 +57,7 @@ impl Reader {
         findings: &mut Findings,
     ) -> Result<Option<Held>, Unavailable> {
         let SecretKeyReference { name, key, format } = reference;
-        let found: Option<SecretObject> = self
-            .api::<SecretObject>()
-            .get_opt(name)
-            .await
-            .reading(|| format!("Secret {name}"))?;
+        let found = self.read::<SecretObject>(name).await?;
         let path = || Pointer::of(["spec", "parameters", parameter, "secretKeyRef"]);
         let bytes = found
             .as_ref()

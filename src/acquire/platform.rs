@@ -1,8 +1,6 @@
 //! The Platform object, or what holds without one.
 
-use kube::Api;
-
-use super::{Reader, Reading, Unavailable};
+use super::{Reader, Unavailable};
 use crate::api::Platform;
 use crate::api::platform::PlatformSpec;
 
@@ -12,10 +10,7 @@ impl Reader {
     /// # Errors
     /// When the cluster cannot be asked.
     pub async fn platform(&self, name: &str) -> Result<PlatformSpec, Unavailable> {
-        let found = Api::<Platform>::all(self.client.clone())
-            .get_opt(name)
-            .await
-            .reading(|| format!("Platform {name}"))?;
+        let found = self.read_cluster::<Platform>(name).await?;
         Ok(found.map(|platform| platform.spec).unwrap_or_default())
     }
 }

@@ -75,10 +75,7 @@ impl Reader {
     /// # Errors
     /// When the cluster cannot be asked.
     pub async fn current_profile(&self, slug: &str) -> Result<Option<ProfileVersion>, Unavailable> {
-        let profile = Api::<ComputeProfile>::all(self.client.clone())
-            .get_opt(slug)
-            .await
-            .reading(|| format!("ComputeProfile {slug}"))?;
+        let profile = self.read_cluster::<ComputeProfile>(slug).await?;
         Ok(
             profile
                 .and_then(|profile| profile.spec.version(&profile.spec.current_version).cloned()),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::findings::{Document, Findings};
-use super::{Reader, Reading, Unavailable};
+use super::{Reader, Unavailable};
 use crate::api::installation::{BlueprintSource, ConfigMapSource};
 use crate::contract::item::Item;
 use crate::document::pointer::Pointer;
@@ -37,11 +37,7 @@ impl Reader {
             );
             return Ok(None);
         };
-        let found = self
-            .api::<ConfigMap>()
-            .get_opt(&config_map.name)
-            .await
-            .reading(|| format!("ConfigMap {}", config_map.name))?;
+        let found = self.read::<ConfigMap>(&config_map.name).await?;
         match found {
             Some(found) => Ok(item(config_map, &found, findings)),
             None => {

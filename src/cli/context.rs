@@ -59,6 +59,7 @@ impl Context {
         let reader = Reader {
             client: client().await?,
             namespace: self.namespace.clone(),
+            notebook: None,
         };
         let platform = reader.platform(&self.platform).await?;
         let profiles = reader.current_profiles().await?;

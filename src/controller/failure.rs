@@ -4,6 +4,7 @@
 use thiserror::Error;
 
 use crate::acquire::Unavailable;
+use crate::acquire::interest::Interest;
 use crate::api::reason::Reason;
 
 /// Why a reconcile stopped. No variant holds a value; names of objects, at most.
@@ -127,6 +128,15 @@ impl Failure {
             | Self::ForeignState { .. }
             | Self::NewerState { .. } => Retry::OnChange,
         }
+    }
+
+    /// The object in the way whose going would change the answer, if it is one of `namespace`.
+    pub fn waits_for(&self, namespace: &str) -> Option<Interest> {
+        let Self::ForeignObject { object, .. } = self else {
+            return None;
+        };
+        let (kind, name) = object.split_once(' ')?;
+        Some(Interest::named(kind, namespace, name))
     }
 
     /// The reason that conditions and events carry.

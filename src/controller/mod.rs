@@ -30,7 +30,9 @@ use gateway_api::httproutes::HttpRoute;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount,
+};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Controller;
@@ -40,6 +42,7 @@ use kube::{Api, Client, Resource};
 
 use self::backoff::Backoffs;
 use self::shell::{Settings, Shell};
+use crate::acquire::interest::Interests;
 use crate::api::names::FIELD_MANAGER;
 use crate::api::{ComputeProfile, Installation, Platform, ResolutionRecord};
 
@@ -51,8 +54,6 @@ pub async fn run(client: Client, settings: Settings) {
     };
     let any = watcher::Config::default;
     let managed = || any().labels("app.kubernetes.io/managed-by=installation-operator");
-    let controller = Controller::new(scope.api::<Installation>(), any());
-    let store = controller.store();
     let recorder = Recorder::new(
         client.clone(),
         Reporter {
@@ -60,22 +61,16 @@ pub async fn run(client: Client, settings: Settings) {
             instance: None,
         },
     );
+    let interests = Interests::default();
     let shell = Arc::new(Shell {
         client: client.clone(),
         recorder,
         settings,
         backoffs: Backoffs::default(),
+        interests: interests.clone(),
     });
 
-    let (by_secret, by_map, by_record, by_claim, by_rival, by_profile, by_platform) = (
-        store.clone(),
-        store.clone(),
-        store.clone(),
-        store.clone(),
-        store.clone(),
-        store.clone(),
-        store,
-    );
+    let controller = Controller::new(scope.api::<Installation>(), any());
     let controller = if serves_routes(&client).await {
         controller
             .owns(scope.api::<HttpRoute>(), managed())
@@ -92,37 +87,48 @@ pub async fn run(client: Client, settings: Settings) {
         .owns(scope.api::<Service>(), managed())
         .owns(scope.api::<NetworkPolicy>(), managed())
         .owns(scope.api::<Ingress>(), managed())
-        .watches(scope.api::<PartialObjectMeta<Pod>>(), managed(), |pod| {
-            watches::by_label(&pod)
-        })
         .watches(
-            scope.api::<PartialObjectMeta<PersistentVolumeClaim>>(),
-            any(),
-            move |claim| watches::by_identity(&by_claim, &claim),
+            scope.metadata::<Pod>(),
+            managed(),
+            watches::waking(&interests),
         )
         .watches(
-            scope.api::<PartialObjectMeta<Secret>>(),
+            scope.metadata::<PersistentVolumeClaim>(),
             any(),
-            move |secret| watches::by_secret(&by_secret, &secret),
+            watches::waking(&interests),
         )
         .watches(
-            scope.api::<PartialObjectMeta<ConfigMap>>(),
+            scope.metadata::<Secret>(),
             any(),
-            move |config_map| watches::by_config_map(&by_map, &config_map),
+            watches::waking(&interests),
         )
-        .watches(scope.api::<ResolutionRecord>(), any(), move |record| {
-            watches::by_identity(&by_record, &record)
-        })
-        .watches(scope.api::<Installation>(), any(), move |rival| {
-            watches::by_rival(&by_rival, &rival)
-        })
+        .watches(
+            scope.metadata::<ConfigMap>(),
+            any(),
+            watches::waking(&interests),
+        )
+        .watches(
+            scope.metadata::<ServiceAccount>(),
+            any(),
+            watches::waking(&interests),
+        )
+        .watches(
+            scope.api::<ResolutionRecord>(),
+            any(),
+            watches::waking(&interests),
+        )
         .watches(
             Api::<ComputeProfile>::all(client.clone()),
             any(),
-            move |_| watches::all(&by_profile),
+            watches::waking(&interests),
         )
-        .watches(Api::<Platform>::all(client), any(), move |_| {
-            watches::all(&by_platform)
+        .watches(
+            Api::<Platform>::all(client),
+            any(),
+            watches::waking(&interests),
+        )
+        .watches(scope.api::<Installation>(), any(), move |rival| {
+            watches::wake_rivals(&interests, &rival)
         })
         .shutdown_on_signal()
         .run(reconcile::reconcile, reconcile::retry, shell)
@@ -162,5 +168,13 @@ impl Scope {
             Some(namespace) => Api::namespaced(self.client.clone(), namespace),
             None => Api::all(self.client.clone()),
         }
+    }
+
+    /// The API of a kind of which metadata is enough.
+    fn metadata<K>(&self) -> Api<PartialObjectMeta<K>>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        self.api()
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
 
 use super::apply::{Applied, Running};
 use super::claim::Held;
@@ -17,6 +18,7 @@ use super::plan::Plan;
 use super::shelf::Shelf;
 use super::shell::Shell;
 use crate::acquire::image::IMAGE_DIGEST;
+use crate::acquire::interest::Interest;
 use crate::acquire::{Findings, Reader, support};
 use crate::api::Installation;
 use crate::api::names;
@@ -50,12 +52,14 @@ pub struct Pass {
 /// A [`Failure`], after status has said so; [`retry`] decides what follows.
 #[tracing::instrument(skip_all, fields(namespace = seen.namespace(), installation = seen.name_any()))]
 pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Action, Failure> {
+    let reader = shell.reader(&seen);
     // The shelf before the spec: no version on it is newer than the spec that it is compared with, so that an operator
     // that lags behind another one never takes the spec that it saw for a change.
     let shelf = shell
         .read_shelf(&seen.namespace().unwrap_or_default(), seen.identity())
         .await;
     let Some(installation) = shell.read(&seen).await? else {
+        shell.interests.forget(&ObjectRef::from_obj(&*seen));
         return Ok(Action::await_change());
     };
     if installation.metadata.deletion_timestamp.is_some() {
@@ -65,17 +69,30 @@ pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Act
                 .report(&installation, &Pass::default(), Some(failure))
                 .await?;
         }
-        return outcome.map(|()| Action::await_change());
+        return outcome.map(|()| {
+            shell.interests.forget(&ObjectRef::from_obj(&*seen));
+            Action::await_change()
+        });
     }
     if installation.spec.suspend {
         shell.report_suspended(&installation).await?;
         return Ok(Action::await_change());
     }
     let mut pass = Pass::default();
-    let outcome = advance(&installation, shelf, &shell, &mut pass).await;
+    let outcome = advance(&installation, shelf, &shell, &reader, &mut pass).await;
     let reported = shell
         .report(&installation, &pass, outcome.as_ref().err())
         .await;
+    if let Some(notebook) = &reader.notebook {
+        match &outcome {
+            Ok(()) => notebook.settle(),
+            Err(failure) => {
+                if let Some(interest) = failure.waits_for(&reader.namespace) {
+                    notebook.note(interest);
+                }
+            }
+        }
+    }
     // What stopped the pass matters more than that it could not be said.
     outcome.and(reported)?;
     shell.backoffs.reset(&installation);
@@ -127,6 +144,7 @@ async fn advance(
     installation: &Installation,
     shelf: Result<Shelf, Failure>,
     shell: &Shell,
+    reader: &Reader,
     pass: &mut Pass,
 ) -> Result<(), Failure> {
     let namespace = installation.namespace().unwrap_or_default();
@@ -134,7 +152,7 @@ async fn advance(
     let (Some(intent), Some(item)) = (Intent::of(installation), installation.spec.blueprint.item())
     else {
         let mut findings = Findings::default();
-        reader(shell, &namespace)
+        reader
             .acquire_item(&installation.spec.blueprint, &mut findings)
             .await?;
         pass.findings = Some(findings);
@@ -175,10 +193,16 @@ async fn advance(
         .is_some_and(|(version, _)| version.intent == intent);
     if pass.is_current {
         pass.updates = shell
-            .changed_outside(installation, pass.current.as_ref())
+            .changed_outside(installation, reader, pass.current.as_ref())
             .await?;
     } else if let Some(plan) = shell
-        .plan(installation, intent, pass.current.as_ref(), &mut findings)
+        .plan(
+            installation,
+            intent,
+            reader,
+            pass.current.as_ref(),
+            &mut findings,
+        )
         .await?
     {
         plan.check(known(&plan, &history, &namespace, identity), &mut findings);
@@ -245,14 +269,19 @@ fn known(
     existing.collect()
 }
 
-pub(super) fn reader(shell: &Shell, namespace: &str) -> Reader {
-    Reader {
-        client: shell.client.clone(),
-        namespace: namespace.to_owned(),
-    }
-}
-
 impl Shell {
+    /// The reader of one pass over `installation`, which notes what may wake it.
+    fn reader(&self, installation: &Installation) -> Reader {
+        let namespace = installation.namespace().unwrap_or_default();
+        let notebook = self.interests.open(ObjectRef::from_obj(installation));
+        notebook.note(Interest::identity(&namespace, installation.identity()));
+        Reader {
+            client: self.client.clone(),
+            namespace,
+            notebook: Some(notebook),
+        }
+    }
+
     /// The Installation as the API server has it now; what a cache holds may be out of date. Another one of the same
     /// name is not it: the cache will know it soon.
     async fn read(&self, seen: &Installation) -> Result<Option<Installation>, Failure> {

@@ -9,7 +9,6 @@ use super::failure::Failure;
 use super::history::Version;
 use super::intent::Intent;
 use super::plan::{Plan, refuse_shrinking};
-use super::reconcile::reader;
 use super::shell::Shell;
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::selection::ImageFacts;
@@ -33,17 +32,17 @@ impl Shell {
         &self,
         installation: &Installation,
         intent: Intent,
+        reader: &Reader,
         current: Option<&(Version, AcceptedRecord)>,
         findings: &mut Findings,
     ) -> Result<Option<Plan>, Failure> {
         let namespace = installation.namespace().unwrap_or_default();
-        let reader = reader(self, &namespace);
         // An explicit update selects everything current again: nothing is pinned for it but addresses and credentials.
         let pinned = current.filter(|(version, _)| version.intent.update == intent.update);
         let same = pinned.filter(|(version, _)| version.intent.blueprint == intent.blueprint);
         let contracts = match same {
             Some((_, accepted)) => Some(accepted.contracts().clone()),
-            None => accepted_item(&reader, &installation.spec.blueprint, findings).await?,
+            None => accepted_item(reader, &installation.spec.blueprint, findings).await?,
         };
         let Some(contracts) = contracts else {
             return Ok(None);

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::backoff::Backoffs;
 use super::failure::{Asked, Failure, exists_already, is_absent};
+use crate::acquire::interest::Interests;
 use crate::api::names::FIELD_MANAGER;
 
 /// What a running controller was told.
@@ -34,6 +35,8 @@ pub struct Shell {
     pub settings: Settings,
     /// How long each failing Installation waits.
     pub backoffs: Backoffs,
+    /// What each Installation reads or waits for.
+    pub interests: Interests,
 }
 
 /// What became of an atomic create.

@@ -1,12 +1,9 @@
 //! What pinned things have changed outside. Reported, never applied: `spec.update.token` selects them.
 
-use kube::ResourceExt;
-
 use super::failure::Failure;
 use super::history::Version;
-use super::reconcile::reader;
 use super::shell::Shell;
-use crate::acquire::{Findings, offer};
+use crate::acquire::{Findings, Reader, offer};
 use crate::api::Installation;
 use crate::contract::contracts::Contracts;
 use crate::contract::item::Lookup;
@@ -21,12 +18,12 @@ impl Shell {
     pub async fn changed_outside(
         &self,
         installation: &Installation,
+        reader: &Reader,
         current: Option<&(Version, AcceptedRecord)>,
     ) -> Result<Vec<String>, Failure> {
         let Some((version, accepted)) = current else {
             return Ok(Vec::new());
         };
-        let reader = reader(self, &installation.namespace().unwrap_or_default());
         // What cannot be acquired now is of no interest here: the running record needs none of it.
         let mut ignored = Findings::default();
         let mut changed = Vec::new();
