@@ -15,7 +15,7 @@ readonly crates='data-encoding|jsonptr|jsonschema|regex|ryu-js|saphyr-parser|sch
 assemble() {
   local into=$1
   mkdir -p "$into/src/acquire" "$into/tests" "$into/.cargo"
-  rm -rf "$into"/src/{document,contract,resolution,conformance} "$into/conformance" "$into/examples"
+  rm -rf "$into"/src/{document,contract,resolution,conformance} "$into"/{conformance,examples,proptest-regressions}
   cp -R src/{document,contract,resolution,conformance} "$into/src"
   # The runner of corpora reads item directories; it is the one file here that does.
   cp src/acquire/directory.rs "$into/src/acquire"

@@ -10,10 +10,12 @@ use crate::resolution::record::Record;
 
 /// Where a record is the only one to say what was selected, so that another selection of the right form makes another
 /// record rather than a wrong one. That it is this installation's record is for whoever keeps it to know.
-const SELECTED: [&str; 3] = [
+const SELECTED: [&str; 4] = [
     "/components/builder/compute/version",
     "/components/builder/imageDigest",
     "/components/web/compute/version",
+    // Manifests name the editions of what blueprint depends on, and nothing depends on blueprint.
+    "/specifications/blueprint",
 ];
 
 /// One change at one place of a document.
@@ -123,9 +125,10 @@ fn selects(place: &Pointer, change: &Change) -> bool {
     };
     let digest = text.strip_prefix("sha256:");
     SELECTED.contains(&place.as_str())
-        && match place.as_str().ends_with("imageDigest") {
-            true => digest.is_some_and(|digits| digits.len() == 64),
-            false => !text.is_empty(),
+        && match place.as_str().rsplit('/').next() {
+            Some("imageDigest") => digest.is_some_and(|digits| digits.len() == 64),
+            Some("blueprint") => text == "1.0.1",
+            _ => !text.is_empty(),
         }
 }
 

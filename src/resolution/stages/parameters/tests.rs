@@ -238,3 +238,18 @@ fn a_connection_parameter_is_never_submitted() {
         ],
     );
 }
+
+#[test]
+fn a_parameter_is_sensitive_as_soon_as_one_of_its_receivers_is() {
+    let contracts = app("
+        parameters: {shared: {}, open: {}}
+        nodes:
+          first:
+            inputs: {plain: {schema: {type: string}}, other: {schema: {type: string}}}
+            bindings: {plain: {parameter: shared}, other: {parameter: open}}
+          second:
+            inputs: {secret: {schema: {type: string}, sensitive: true}}
+            bindings: {secret: {parameter: shared}}");
+    assert!(contracts.is_sensitive("shared"));
+    assert!(!contracts.is_sensitive("open"));
+}
