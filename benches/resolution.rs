@@ -11,6 +11,11 @@ use installation_operator::contract::{Item, Published, validate_item};
 use installation_operator::document::result::Profile;
 use installation_operator::resolution::context::Context;
 use installation_operator::resolution::resolve;
+use mimalloc::MiMalloc;
+
+// As the program has it.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Nodes.
 const NODES: [usize; 3] = [10, 100, 1_000];

@@ -8,6 +8,11 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use installation_operator::contract::{Item, Published, validate_document, validate_item};
 use installation_operator::document::limits::DOCUMENT_BYTES;
 use installation_operator::document::result::{Profile, Status};
+use mimalloc::MiMalloc;
+
+// As the program has it.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Nodes of one component: real items share few, and a web service that feeds the next is the common kind.
 const COMPONENT: &str = "\
