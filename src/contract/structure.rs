@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
@@ -168,11 +168,8 @@ fn problem(
         ValidationErrorKind::Constant { .. } if path.as_str() == "/specVersion" => {
             Problem::SpecVersion
         }
-        ValidationErrorKind::Type { kind } => Problem::Type {
-            expected: match expected(here) {
-                text if text.is_empty() => type_name(kind),
-                text => text,
-            },
+        ValidationErrorKind::Type { .. } => Problem::Type {
+            expected: expected(here),
         },
         ValidationErrorKind::PropertyNames { error } => {
             let name = error.instance().as_str().unwrap_or_default().to_owned();
@@ -184,13 +181,6 @@ fn problem(
         },
     };
     (problem, Vec::new())
-}
-
-fn type_name(kind: &TypeKind) -> String {
-    match kind {
-        TypeKind::Single(kind) => format!("a value of type {kind}"),
-        TypeKind::Multiple(_) => "a value of another type".to_owned(),
-    }
 }
 
 /// The schema whose keyword stands at `keyword_path`.
@@ -273,3 +263,6 @@ fn diagnostic(path: &Pointer, problem: &Problem, names: &[String], places: &Plac
     Diagnostic::new(Phase::Structural, problem.code(), path.clone(), message)
         .at(named.unwrap_or_else(|| places.nearest(path)))
 }
+
+#[cfg(test)]
+mod tests;

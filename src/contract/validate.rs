@@ -191,3 +191,47 @@ fn unreadable(profile: Profile) -> Validation {
     );
     rejected(profile, Phase::Parser, vec![diagnostic])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::digest::Digest;
+
+    #[test]
+    fn a_valid_component_is_handed_out_with_its_digest() {
+        let text = b"{specVersion: v1, kind: COMPONENT, metadata: {revision: 1, description: A service elsewhere.}, \
+                     spec: {type: EXTERNAL, contract: {outputs: {url: {schema: {type: string}, description: Where., \
+                     from: {value: here}}}}}}";
+        let validation = validate_document(None, text, &Published::default(), Profile::Document);
+        assert_eq!(
+            validation.component.map(|contract| contract.digest.clone()),
+            Some(Digest::of(text)),
+            "{:?}",
+            validation.result
+        );
+    }
+
+    #[test]
+    fn diagnostics_stand_in_order_and_each_once() {
+        let diagnostic = |message: &str| {
+            Diagnostic::new(
+                Phase::Semantic,
+                Code::InvalidValueSchema,
+                Pointer::root(),
+                message,
+            )
+        };
+        let given = ["b", "a", "b"].map(diagnostic).to_vec();
+        let order = |phase| {
+            let result =
+                rejected_or_not(Profile::Document, phase, given.clone(), Vec::new()).result;
+            result
+                .diagnostics
+                .into_iter()
+                .map(|found| found.message)
+                .collect::<String>()
+        };
+        assert_eq!(order(Phase::Semantic), "ab");
+        assert_eq!(order(Phase::Parser), "bab", "the order of the source");
+    }
+}

@@ -18,13 +18,6 @@ pub struct Rule {
     pub explanation: &'static str,
 }
 
-impl Rule {
-    /// Whether the specification gives the rule an id, rather than only a section.
-    pub fn has_id(&self) -> bool {
-        !self.id.contains('§')
-    }
-}
-
 const fn rule(id: &'static str, codes: &'static [Code], explanation: &'static str) -> Rule {
     Rule {
         id,
