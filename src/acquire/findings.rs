@@ -99,7 +99,7 @@ fn remedy(missing: &str) -> String {
             )
         }
         "variable" => format!(
-            "organization variable {name} cannot be acquired by this version: take the value as a submitted parameter"
+            "nothing has the variable path {name}: create a ClusterVariable with it, or a Variable in the namespace; offline, give it under variables in the context file"
         ),
         "connection" => format!(
             "connection parameter {name} cannot be acquired by this version: take its members as submitted parameters"

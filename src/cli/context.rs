@@ -59,6 +59,8 @@ impl Context {
         let reader = Reader {
             client: client().await?,
             namespace: self.namespace.clone(),
+            // No Secret is read, wherever it is.
+            operator_namespace: String::new(),
             notebook: None,
         };
         let platform = reader.platform(&self.platform).await?;

@@ -278,6 +278,7 @@ impl Shell {
         Reader {
             client: self.client.clone(),
             namespace,
+            operator_namespace: self.settings.operator_namespace.clone(),
             notebook: Some(notebook),
         }
     }

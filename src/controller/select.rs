@@ -65,6 +65,17 @@ impl Shell {
                 findings,
             )
             .await?;
+        let selected_before = current
+            .map(|(version, _)| version.snapshot.variables().clone())
+            .unwrap_or_default();
+        let variables = reader
+            .acquire_variables(
+                &contracts,
+                |path| pinned?.0.snapshot.variables().get(path).cloned(),
+                &selected_before,
+                findings,
+            )
+            .await?;
         let profile =
             |slug: &str| pinned.and_then(|(version, _)| version.pins.profiles.get(slug).cloned());
         let profiles = reader
@@ -109,8 +120,9 @@ impl Shell {
         let asked = intent.parameters.keys();
         let withheld = asked.filter(|name| !parameters.contains_key(*name));
         let context = Context {
-            withheld: withheld.cloned().collect(),
+            withheld: withheld.cloned().chain(variables.withheld).collect(),
             parameters,
+            variables: variables.variables,
             allocations,
             ..Context::default()
         };

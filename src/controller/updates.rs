@@ -3,6 +3,7 @@
 use super::failure::Failure;
 use super::history::Version;
 use super::shell::Shell;
+use crate::acquire::variable::{self, Asked};
 use crate::acquire::{Findings, Reader, offer};
 use crate::api::Installation;
 use crate::contract::contracts::Contracts;
@@ -10,7 +11,7 @@ use crate::contract::item::Lookup;
 use crate::resolution::accept::AcceptedRecord;
 
 impl Shell {
-    /// Names every pinned thing that is another now: blueprint content, submitted Secrets, compute profiles, the Platform. What is
+    /// Names every pinned thing that is another now: blueprint content, submitted Secrets, variables, compute profiles, the Platform. What is
     /// gone is no update.
     ///
     /// # Errors
@@ -53,6 +54,12 @@ impl Shell {
             changed.extend(
                 differs.then(|| format!("parameter {parameter} in Secret {}", reference.name)),
             );
+        }
+        for (path, pinned) in version.snapshot.variables() {
+            if let Asked::Answered(found) = reader.ask_variable(path).await? {
+                let differs = variable::differs(pinned, &found);
+                changed.extend(differs.then(|| format!("variable {path}")));
+            }
         }
         for (slug, pinned) in &version.pins.profiles {
             let found = reader.current_profile(slug).await?;

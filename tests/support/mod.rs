@@ -20,6 +20,7 @@
 )]
 
 pub mod audit;
+pub mod catalog;
 pub mod cluster;
 pub mod edge;
 pub mod install;
@@ -33,6 +34,7 @@ pub mod principal;
 pub mod proxy;
 pub mod refusal;
 pub mod rollout;
+pub mod secrecy;
 pub mod stock;
 pub mod town;
 pub mod wait;
