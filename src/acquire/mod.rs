@@ -4,6 +4,7 @@
 
 pub mod allocation;
 pub mod catalog;
+pub mod connection;
 pub mod directory;
 pub mod findings;
 pub mod image;
@@ -12,6 +13,7 @@ pub mod offer;
 pub mod parameter;
 pub mod platform;
 pub mod profile;
+pub mod published;
 pub mod registry;
 pub mod secret;
 pub mod selection;

@@ -199,6 +199,7 @@ async fn advance(
         .plan(
             installation,
             intent,
+            &claim.claim.id,
             reader,
             pass.current.as_ref(),
             &mut findings,

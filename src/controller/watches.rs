@@ -12,7 +12,10 @@ use super::Scope;
 use super::shell::Settings;
 use crate::acquire::interest::{Interest, Interests};
 use crate::api::names::{IDENTITY_LABEL, INSTALLATION_LABEL};
-use crate::api::{ClusterVariable, Installation, Variable};
+use crate::api::{
+    ClusterConnection, ClusterVariable, ComponentRevision, Connection, Installation, Variable,
+    component_revision,
+};
 
 /// `controller`, watching the organization's catalog, too: what is found by a path wakes by it. Namespaces are watched for
 /// the labels that may permit them something.
@@ -35,6 +38,21 @@ pub(super) fn catalog(
             any(),
             waking_by(interests, |variable: &ClusterVariable| {
                 variable.spec.path.clone()
+            }),
+        )
+        .watches(scope.api::<Connection>(), any(), waking(interests))
+        .watches(
+            Api::<ClusterConnection>::all(client.clone()),
+            any(),
+            waking_by(interests, |connection: &ClusterConnection| {
+                connection.spec.path.clone()
+            }),
+        )
+        .watches(
+            Api::<ComponentRevision>::all(client.clone()),
+            any(),
+            waking_by(interests, |found: &ComponentRevision| {
+                component_revision::named(&found.spec.identity, found.spec.revision)
             }),
         )
         .watches(

@@ -21,6 +21,7 @@
 
 pub mod audit;
 pub mod catalog;
+pub mod chat;
 pub mod cluster;
 pub mod edge;
 pub mod install;
