@@ -4,11 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kube::Api;
+use kube::api::ListParams;
+
 use super::catalog::{Claims, listed};
 use super::findings::{Document, Findings};
-use super::{Reader, Unavailable};
+use super::{Reader, Reading, Unavailable};
 use crate::api::ComponentRevision;
-use crate::api::component_revision::named;
+use crate::api::component_revision::{ComponentRevisionSpec, named};
 use crate::contract::contracts::Contracts;
 use crate::contract::item::Item;
 use crate::contract::published::{Published, Source};
@@ -56,6 +59,17 @@ impl Reader {
         });
         findings.absorb(validation.result);
         Ok(validation.contracts)
+    }
+
+    /// Every ComponentRevision.
+    ///
+    /// # Errors
+    /// When the cluster cannot be asked.
+    pub async fn published_revisions(&self) -> Result<Vec<ComponentRevisionSpec>, Unavailable> {
+        let api = Api::<ComponentRevision>::all(self.client.clone());
+        let found = api.list(&ListParams::default()).await;
+        let found = found.reading(|| "ComponentRevisions".to_owned())?;
+        Ok(found.items.into_iter().map(|found| found.spec).collect())
     }
 
     /// The ComponentRevisions of an identity and a revision.

@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube::{Resource, ResourceExt};
+use kube::api::ListParams;
+use kube::{Api, Resource, ResourceExt};
 
 use super::catalog::{Claims, called, listed};
 use super::findings::{Document, Findings};
 use super::secret::Key;
-use super::{Reader, Unavailable};
+use super::{Reader, Reading, Unavailable};
 use crate::api::installation::SecretKeyReference;
 use crate::api::variable::WrittenValue;
 use crate::api::{ClusterVariable, Variable as NamespaceVariable};
@@ -187,6 +188,24 @@ impl Reader {
                 Offered::Found(object(&found, source, spec.sensitive))
             }
         })
+    }
+}
+
+impl Reader {
+    /// Every path that a variable of the namespace or of the cluster has.
+    ///
+    /// # Errors
+    /// When the cluster cannot be asked.
+    pub async fn variable_paths(&self) -> Result<BTreeSet<String>, Unavailable> {
+        let every = ListParams::default();
+        let here = Api::<NamespaceVariable>::namespaced(self.client.clone(), &self.namespace);
+        let here = here.list(&every).await.reading(|| "Variables".to_owned())?;
+        let cluster = Api::<ClusterVariable>::all(self.client.clone());
+        let cluster = cluster.list(&every).await;
+        let cluster = cluster.reading(|| "ClusterVariables".to_owned())?;
+        let cluster = cluster.items.into_iter().map(|found| found.spec.path);
+        let here = here.items.into_iter().map(|found| found.spec.path);
+        Ok(here.chain(cluster).collect())
     }
 }
 
