@@ -126,3 +126,32 @@ pub fn wake_rivals(interests: &Interests, rival: &Installation) -> Vec<ObjectRef
     woken.retain(|other| other.name != rival.name_any());
     woken
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_found_by_its_path_wakes_those_that_asked_for_that_path_and_nobody_else() {
+        let interests = Interests::default();
+        let asking = |name: &str, path: &str| {
+            let holder = ObjectRef::new(name).within("ns");
+            let asked = Interest::of::<ClusterVariable>(None, path);
+            interests.open(holder.clone()).note(asked);
+            holder
+        };
+        let wiki = asking("wiki", "cloud.region");
+        let desk = asking("desk", "cloud.zone");
+        // Named like the path of another.
+        asking("shop", "region");
+        let wake = waking_by(&interests, |variable: &ClusterVariable| {
+            variable.spec.path.clone()
+        });
+        for (path, expected) in [("cloud.region", vec![wiki]), ("cloud.zone", vec![desk])] {
+            let spec = serde_json::from_value(json!({"path": path, "value": 1})).expect("a spec");
+            assert_eq!(wake(ClusterVariable::new("region", spec)), expected);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use installation_operator::api::Installation;
+use installation_operator::api::condition::ConditionType;
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, Resource};
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 
 use super::TestNamespace;
 use super::install::object;
+use super::wait::{condition, conditions};
 
 /// How long healing may take: through watches alone, without a periodic look.
 pub const HEALING: Duration = Duration::from_secs(30);
@@ -103,15 +105,23 @@ impl TestNamespace {
         }
     }
 
-    /// Waits until the Installation waits for `missing`; says what it tells to do.
+    /// Waits until the Installation waits for `missing` and everybody can see so; says what it tells to do.
     pub async fn waits_for(&self, name: &str, missing: &str) -> String {
         let seen = self
             .wait_for(name, missing, |seen| deferred(seen, missing).map(drop))
             .await;
+        assert_eq!(resolution(&seen), Some("INCOMPLETE"), "{name}");
+        assert_eq!(condition(&seen, ConditionType::Ready).1, "Incomplete");
+        assert_eq!(
+            conditions(&seen),
+            ["Ready=Unknown", "Reconciling=True", "Stalled=False"],
+            "{name} waits for {missing}"
+        );
+        self.wait_for_event(name, "Incomplete").await;
         deferred(&seen, missing).unwrap_or_default()
     }
 
-    /// Waits until the Installation is stalled by a diagnostic of `code`; says its message.
+    /// Waits until the Installation is stalled by a diagnostic of `code` and everybody can see so; says its message.
     pub async fn is_refused(&self, name: &str, code: &str) -> String {
         let diagnosed = |seen: &Installation| {
             let mut found = seen.status.as_ref()?.diagnostics.iter();
@@ -121,8 +131,14 @@ impl TestNamespace {
         self.wait_for(name, code, |seen| diagnosed(seen).map(drop))
             .await;
         let stalled = self.wait_until_stalled(name, "Invalid").await;
+        assert_eq!(resolution(&stalled), Some("INVALID"), "{name}");
+        self.wait_for_event(name, "Invalid").await;
         diagnosed(&stalled).unwrap_or_default()
     }
+}
+
+fn resolution(seen: &Installation) -> Option<&str> {
+    seen.status.as_ref()?.resolution.as_deref()
 }
 
 fn deferred(seen: &Installation, missing: &str) -> Option<String> {
