@@ -8,9 +8,15 @@
 
 mod support;
 
+use std::path::Path;
+
 use installation_operator::api::{
     ComputeProfile, Installation, InstallationSpec, ResolutionRecord, crd,
 };
+use installation_operator::contract::envelope::Family;
+use installation_operator::contract::{Published, validate_document};
+use installation_operator::document::digest::Digest;
+use installation_operator::document::result::{Profile, Status};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -841,6 +847,45 @@ async fn a_profile_that_breaks_a_rule_is_refused_with_the_remedy() {
         "spec.versions[0].resources.requests.cpu",
     )
     .await;
+}
+
+#[tokio::test]
+async fn the_examples_of_a_catalog_are_taken_and_valid() {
+    let test = TestNamespace::new("examples").await;
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/catalog");
+    let mut taken = Vec::new();
+    for file in std::fs::read_dir(directory).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for mut object in serde_saphyr::from_multiple::<Value>(&text).unwrap() {
+            object["metadata"]
+                .as_object_mut()
+                .unwrap()
+                .remove("namespace");
+            let kind = object["kind"].as_str().unwrap().to_owned();
+            let kept = test.try_create(&object).await;
+            kept.unwrap_or_else(|refusal| panic!("{kind}: {refusal}"));
+            if kind == "ComponentRevision" {
+                let document = object["spec"]["document"].as_str().unwrap().as_bytes();
+                let digest = Digest::of(document).to_string();
+                assert_eq!(object["spec"]["digest"], digest);
+                let family = Some(Family::Component);
+                let none = Published::default();
+                let found = validate_document(family, document, &none, Profile::Document);
+                assert_eq!(found.result.status, Status::Valid, "{:?}", found.result);
+            }
+            taken.push(kind);
+        }
+    }
+    taken.sort();
+    taken.dedup();
+    let kinds = [
+        "ClusterConnection",
+        "ClusterVariable",
+        "ComponentRevision",
+        "Connection",
+        "Variable",
+    ];
+    assert_eq!(taken, kinds);
 }
 
 #[tokio::test]

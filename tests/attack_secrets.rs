@@ -3,15 +3,11 @@
 
 mod support;
 
-use data_encoding::{BASE64, BASE64_NOPAD, HEXLOWER};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{DynamicObject, ListParams};
-use kube::discovery::{Discovery, Scope, verbs};
-use kube::{Api, ResourceExt as _};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 use support::install::object;
 use support::item::PASSWORD;
+use support::secrecy::assert_hidden;
 use support::{Moment, TestNamespace};
 
 const TITLE: &str = "c0nf1d3nt1al-title-of-the-wiki";
@@ -77,7 +73,7 @@ async fn no_secret_leaves_the_secrets() {
     let generated =
         [0, 1].map(|generation| stock.password(PASSWORD, generation).expect("a password"));
     let submitted = [TITLE, TOO_LONG, NO_JSON].map(str::to_owned);
-    let visible = visible(&test).await;
+    let visible = test.visible().await;
     assert!(
         visible.iter().any(|(what, _)| what.starts_with("Event/")),
         "no event was looked at"
@@ -95,64 +91,6 @@ async fn no_secret_leaves_the_secrets() {
         "no log was looked at"
     );
     for secret in generated.iter().chain(&submitted) {
-        for needle in traces(secret) {
-            for (what, text) in &visible {
-                // Not the secret itself: this text is a log, too.
-                assert!(
-                    !text.contains(&needle),
-                    "{what} shows a secret of {} characters",
-                    secret.len()
-                );
-            }
-        }
+        assert_hidden(secret, &visible);
     }
-}
-
-/// The value, its beginning, its base64 and its digest.
-fn traces(secret: &str) -> Vec<String> {
-    let digest = Sha256::digest(secret);
-    vec![
-        secret[..10].to_owned(),
-        BASE64_NOPAD.encode(&secret.as_bytes()[..9]),
-        HEXLOWER.encode(&digest)[..16].to_owned(),
-        HEXLOWER.encode(&digest)[..16].to_uppercase(),
-        BASE64.encode(&digest)[..16].to_owned(),
-    ]
-}
-
-/// Every object of the namespace and of the operator's own cluster-wide kinds, and the logs; all but Secrets.
-async fn visible(test: &TestNamespace) -> Vec<(String, String)> {
-    let discovery = Discovery::new(test.client())
-        .run()
-        .await
-        .expect("what is served");
-    let mut seen = Vec::new();
-    for group in discovery.groups() {
-        for version in group.versions() {
-            for (kind, capabilities) in group.versioned_resources(version) {
-                let ours = kind.group == "install.musher.dev";
-                if kind.kind == "Secret" || !capabilities.supports_operation(verbs::LIST) {
-                    continue;
-                }
-                let api: Api<DynamicObject> = match capabilities.scope {
-                    Scope::Namespaced => Api::namespaced_with(test.client(), &test.name, &kind),
-                    Scope::Cluster if ours => Api::all_with(test.client(), &kind),
-                    Scope::Cluster => continue,
-                };
-                for found in api.list(&ListParams::default()).await.into_iter().flatten() {
-                    let text = serde_json::to_string(&found).expect("JSON");
-                    seen.push((
-                        format!("{}/{}/{}", kind.kind, kind.api_version, found.name_any()),
-                        text,
-                    ));
-                }
-            }
-        }
-    }
-    seen.extend(
-        test.operator_logs()
-            .into_iter()
-            .map(|log| ("log".to_owned(), log)),
-    );
-    seen
 }

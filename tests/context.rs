@@ -4,11 +4,13 @@ mod support;
 
 use std::process::{Command, Output};
 
+use installation_operator::api::{ClusterConnection, ClusterVariable, Variable};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::Api;
 use serde_json::{Value, json};
 
+use support::chat::{self, managed};
 use support::install::{create, object};
 use support::{Item, Principal, TestNamespace, installation, principal};
 
@@ -53,7 +55,10 @@ async fn reader(test: &TestNamespace) -> Principal {
         json!([{"apiVersion": "v1", "kind": "Namespace", "name": test.name, "uid": test.uid}]);
     let rules = json!([{
         "apiGroups": ["install.musher.dev"],
-        "resources": ["installations", "computeprofiles", "platforms"],
+        "resources": [
+            "installations", "computeprofiles", "platforms", "componentrevisions", "variables",
+            "clustervariables", "connections", "clusterconnections",
+        ],
         "verbs": ["get", "list"],
     }]);
     let roles = Api::<ClusterRole>::all(test.client());
@@ -69,12 +74,95 @@ async fn reader(test: &TestNamespace) -> Principal {
     reader
 }
 
+fn write_kubeconfig(test: &TestNamespace, reader: &Principal) {
+    let kubeconfig = test.cluster.kubeconfig(&reader.token, None);
+    let kubeconfig = serde_json::to_string(&kubeconfig).expect("a kubeconfig is JSON, and so YAML");
+    std::fs::write(test.directory.join("reader.kubeconfig"), kubeconfig).expect("a file");
+}
+
 fn operator(test: &TestNamespace, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_installation-operator"))
         .env("KUBECONFIG", test.directory.join("reader.kubeconfig"))
         .args(arguments)
         .output()
         .expect("the operator runs")
+}
+
+/// Writes an item and the context that the cluster has for `name`, and resolves the one with the other.
+async fn resolved(
+    test: &TestNamespace,
+    name: &str,
+    item: &str,
+    files: &[(&str, String)],
+) -> (Value, Output) {
+    let arguments = ["context", "--namespace", &test.name, "--installation", name];
+    let written = support::wait::eventually("the reader's role to hold", || async {
+        let output = operator(test, &arguments);
+        output.status.success().then_some(output)
+    })
+    .await;
+    let item = test.directory.join(item);
+    std::fs::create_dir_all(&item).expect("a directory");
+    for (name, content) in files {
+        std::fs::write(item.join(name), content).expect("a file");
+    }
+    let context = test.directory.join("context.json");
+    std::fs::write(&context, &written.stdout).expect("a file");
+    let [item, context] = [&item, &context].map(|path| path.to_str().expect("a path"));
+    let file = serde_json::from_slice(&written.stdout).expect("JSON");
+    (
+        file,
+        operator(test, &["resolve", item, "--context", context]),
+    )
+}
+
+#[tokio::test]
+async fn what_the_catalog_offers_comes_along_with_stand_ins_for_its_secrets() {
+    let test = TestNamespace::new("offered").await;
+    let path = test.path("default");
+    test.offer::<ClusterConnection>("llm", managed(&path, "small", &[&test.name]))
+        .await;
+    let secret = json!({"metadata": {"name": "llm"}, "stringData": {"apiKey": SECRET}});
+    test.create::<Secret>(&object(secret)).await;
+    let (region, zone) = (test.path("region"), test.path("zone"));
+    test.offer::<ClusterVariable>(
+        "region",
+        json!({"path": region, "value": "eu", "allowedNamespaces": {"names": [test.name]}}),
+    )
+    .await;
+    let own = json!({"metadata": {"name": "zone"}, "spec": {
+        "path": zone, "secretKeyRef": {"name": "llm", "key": "apiKey"}
+    }});
+    test.create::<Variable>(&object(own)).await;
+    let mut files = chat::files(&test, &path).await;
+    let greeting = "greeting: { default: hello }";
+    assert!(files[0].1.contains(greeting));
+    let from = format!("greeting: {{ from: \"${{{{ variables.{region} }}}}\" }}");
+    files[0].1 = files[0].1.replace(greeting, &from);
+    let chat = installation("chat").inline("acme-chat", files.clone());
+    test.create(&chat.build()).await;
+    let reader = reader(&test).await;
+    write_kubeconfig(&test, &reader);
+
+    let (file, output) = resolved(&test, "chat", "acme-chat", &files).await;
+    let shown = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{shown}");
+    assert!(shown.contains("chat:in:greeting = \"eu\""), "{shown}");
+    assert!(shown.contains("chat:in:model = \"small\""), "{shown}");
+    assert!(shown.contains("chat:in:key = [redacted]"), "{shown}");
+    assert_eq!(file["standIns"], json!(["llm"]));
+    assert_eq!(file["variables"][&region]["value"], "eu");
+    assert!(!file.to_string().contains("hunter2"), "{file}");
+
+    // Without an Installation: what every item would find.
+    let whole = operator(&test, &["context", "--namespace", &test.name]);
+    let text = String::from_utf8(whole.stdout).expect("text");
+    let file: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(file["variables"][&region]["value"], "eu");
+    assert_eq!(file["variables"][&zone]["value"], "stand-in");
+    let stand_ins = file["standIns"].as_array().expect("a list");
+    assert!(stand_ins.contains(&json!(zone)), "{stand_ins:?}");
+    assert!(!text.contains("hunter2"), "{text}");
 }
 
 #[tokio::test]
@@ -91,24 +179,11 @@ async fn a_context_from_a_cluster_holds_no_secret_and_resolves() {
         .parameter_from_secret("token", "notes", "token");
     test.create(&notes.build()).await;
     let reader = reader(&test).await;
-    let kubeconfig = test.cluster.kubeconfig(&reader.token, None);
-    let kubeconfig = serde_json::to_string(&kubeconfig).expect("a kubeconfig is JSON, and so YAML");
-    std::fs::write(test.directory.join("reader.kubeconfig"), kubeconfig).expect("a file");
+    write_kubeconfig(&test, &reader);
 
-    let arguments = [
-        "context",
-        "--namespace",
-        &test.name,
-        "--installation",
-        "notes",
-    ];
-    let written = support::wait::eventually("the reader's role to hold", || async {
-        let output = operator(&test, &arguments);
-        output.status.success().then_some(output)
-    })
-    .await;
-    let text = String::from_utf8(written.stdout).expect("text");
-    let file: Value = serde_json::from_str(&text).expect("JSON");
+    let files = files.map(|(name, content)| (name, content.to_owned()));
+    let (file, resolved) = resolved(&test, "notes", "acme-notes", &files).await;
+    let text = file.to_string();
     assert_eq!(
         file["parameters"]["title"],
         json!({"value": "Notes", "sensitive": false})
@@ -123,18 +198,6 @@ async fn a_context_from_a_cluster_holds_no_secret_and_resolves() {
         "{text}"
     );
 
-    let item = test.directory.join("acme-notes");
-    std::fs::create_dir_all(&item).expect("a directory");
-    for (name, content) in files {
-        std::fs::write(item.join(name), content).expect("a file");
-    }
-    let context = test.directory.join("context.json");
-    std::fs::write(&context, &text).expect("a file");
-    let (item, context) = (
-        item.to_str().expect("a path"),
-        context.to_str().expect("a path"),
-    );
-    let resolved = operator(&test, &["resolve", item, "--context", context]);
     let shown = String::from_utf8(resolved.stdout).expect("text");
     assert!(resolved.status.success(), "{shown}");
     assert!(shown.contains("web:in:title = \"Notes\""), "{shown}");

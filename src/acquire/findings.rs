@@ -95,14 +95,14 @@ fn remedy(missing: &str) -> String {
     match kind {
         "contract" => {
             format!(
-                "published component {name} cannot be acquired by this version: use a component file of the item"
+                "no ComponentRevision has the identity and revision {name}: create it; offline, give it under contracts in the context file"
             )
         }
         "variable" => format!(
-            "organization variable {name} cannot be acquired by this version: take the value as a submitted parameter"
+            "nothing has the variable path {name}: create a ClusterVariable with it, or a Variable in the namespace; offline, give it under variables in the context file"
         ),
         "connection" => format!(
-            "connection parameter {name} cannot be acquired by this version: take its members as submitted parameters"
+            "the connection of parameter {name} has not been acquired: give it under connections in the context file"
         ),
         "allocation" => format!("{name} is not known: see what its endpoint waits for"),
         _ => format!("provide {missing}"),

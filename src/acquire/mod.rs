@@ -3,6 +3,8 @@
 //! an error.
 
 pub mod allocation;
+pub mod catalog;
+pub mod connection;
 pub mod directory;
 pub mod findings;
 pub mod image;
@@ -11,10 +13,13 @@ pub mod offer;
 pub mod parameter;
 pub mod platform;
 pub mod profile;
+pub mod published;
 pub mod registry;
+pub mod secret;
 pub mod selection;
 pub mod source;
 pub mod support;
+pub mod variable;
 
 use std::fmt::Debug;
 
@@ -41,8 +46,10 @@ pub struct Unavailable {
 pub struct Reader {
     /// The Kubernetes client.
     pub client: Client,
-    /// The Installation's namespace: nothing namespaced is read elsewhere.
+    /// The Installation's namespace. Nothing namespaced is read elsewhere, but Secrets that objects of the cluster name.
     pub namespace: String,
+    /// The operator's own namespace, where those Secrets are.
+    pub operator_namespace: String,
     /// Where it is noted what is read. `None` for a reader that nobody wakes.
     pub notebook: Option<Notebook>,
 }
@@ -56,8 +63,19 @@ impl Reader {
             + Debug
             + DeserializeOwned,
     {
-        self.note(Interest::of::<K>(Some(&self.namespace), name));
-        Api::namespaced(self.client.clone(), &self.namespace)
+        self.read_in(&self.namespace, name).await
+    }
+
+    /// Reads an object of `namespace`.
+    async fn read_in<K>(&self, namespace: &str, name: &str) -> Result<Option<K>, Unavailable>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + Debug
+            + DeserializeOwned,
+    {
+        self.note(Interest::of::<K>(Some(namespace), name));
+        Api::namespaced(self.client.clone(), namespace)
             .get_opt(name)
             .await
             .reading(|| format!("{} {name}", K::kind(&())))

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Secret as SecretObject;
 use serde_json::Value;
 
 use super::findings::{Document, Findings};
+use super::secret::Key;
 use super::{Reader, Unavailable};
-use crate::api::installation::{SecretFormat, SecretKeyReference, SubmittedValue};
+use crate::api::installation::{SecretKeyReference, SubmittedValue};
 use crate::contract::contracts::Contracts;
 use crate::document::diagnostic::{Code, Diagnostic, Stage};
 use crate::document::pointer::Pointer;
@@ -56,52 +56,27 @@ impl Reader {
         reference: &SecretKeyReference,
         findings: &mut Findings,
     ) -> Result<Option<Held>, Unavailable> {
-        let SecretKeyReference { name, key, format } = reference;
-        let found = self.read::<SecretObject>(name).await?;
         let path = || Pointer::of(["spec", "parameters", parameter, "secretKeyRef"]);
-        let bytes = found
-            .as_ref()
-            .and_then(|secret| secret.data.as_ref()?.get(key));
-        let Some(bytes) = bytes else {
-            let what = if found.is_some() {
-                format!("has no key {key}")
-            } else {
-                "does not exist".to_owned()
-            };
-            findings.wait(
+        match self.read_key(&self.namespace, reference).await? {
+            Key::Value { value, .. } => return Ok(Some(value)),
+            Key::Absent(remedy) => findings.wait(
                 Document::Installation,
                 "BP-PARAM-005",
                 path(),
-                format!("secret:{name}/{key}"),
-                format!(
-                    "Secret {name} in namespace {} {what}: create it with the key {key}",
-                    self.namespace
-                ),
-            );
-            return Ok(None);
-        };
-        let value = match format {
-            SecretFormat::Text => std::str::from_utf8(&bytes.0).ok().map(Value::from),
-            SecretFormat::Json => serde_json::from_slice(&bytes.0).ok(),
-        };
-        if value.is_none() {
-            let wanted = if *format == SecretFormat::Json {
-                "one JSON value"
-            } else {
-                "UTF-8 text"
-            };
-            let message = format!(
-                "key {key} of Secret {name} is not {wanted}: write it so, or change the format"
-            );
-            let diagnostic = Diagnostic::resolution(
-                Stage::Parameters,
-                Code::InvalidResolutionContext,
-                path(),
-                message,
-            );
-            findings.wrong(Document::Installation, diagnostic);
+                format!("secret:{}/{}", reference.name, reference.key),
+                remedy,
+            ),
+            Key::Malformed(message) => {
+                let diagnostic = Diagnostic::resolution(
+                    Stage::Parameters,
+                    Code::InvalidResolutionContext,
+                    path(),
+                    message,
+                );
+                findings.wrong(Document::Installation, diagnostic);
+            }
         }
-        Ok(value.map(Held::sensitive))
+        Ok(None)
     }
 }
 

@@ -9,7 +9,6 @@ use crate::document::pointer::Pointer;
 /// Adds what `spec` asks for and this version does not do.
 pub fn spec(spec: &InstallationSpec, findings: &mut Findings) {
     let asked = [
-        ("connections", !spec.connections.is_empty()),
         ("hostnames", !spec.hostnames.is_empty()),
         ("redeploy", spec.redeploy.is_some()),
         ("migrate", !spec.migrate.is_empty()),

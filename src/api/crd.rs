@@ -10,13 +10,21 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::{CustomResourceExt as _, Resource as _};
 
-use super::{ComputeProfile, Installation, Platform, ResolutionRecord};
+use super::{
+    ClusterConnection, ClusterVariable, ComponentRevision, ComputeProfile, Connection,
+    Installation, Platform, ResolutionRecord, Variable,
+};
 
 /// The definition of every kind, in the order in which a reader meets them.
 pub fn all() -> Vec<CustomResourceDefinition> {
     [
         Installation::crd(),
         ResolutionRecord::crd(),
+        ComponentRevision::crd(),
+        ClusterVariable::crd(),
+        Variable::crd(),
+        ClusterConnection::crd(),
+        Connection::crd(),
         ComputeProfile::crd(),
         Platform::crd(),
     ]

@@ -191,7 +191,7 @@ pub struct LocalReference {
 /// A submitted value: written here, or in a Secret.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(transform = exactly_one_submitted_value)]
+#[schemars(transform = exactly_one_value)]
 pub struct SubmittedValue {
     /// The logical value. Not for a secret: a value for a sensitive parameter is refused here.
     #[serde(
@@ -364,7 +364,8 @@ fn any_json(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     })
 }
 
-fn exactly_one_submitted_value(schema: &mut schemars::Schema) {
+/// A value is written or referenced, never both.
+pub(super) fn exactly_one_value(schema: &mut schemars::Schema) {
     schema.insert(
         "oneOf".into(),
         serde_json::json!([{"required": ["value"]}, {"required": ["secretKeyRef"]}]),

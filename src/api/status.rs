@@ -52,6 +52,9 @@ pub struct InstallationStatus {
     /// Which generation of which credential is in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<CredentialStatus>,
+    /// Which connection each connection parameter uses, and who pays for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<ConnectionStatus>,
     /// The last run of each JOB node that has no schedule, by node.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, JobStatus>,
@@ -230,6 +233,22 @@ pub struct CredentialStatus {
     pub generation: i64,
 }
 
+/// Which connection a connection parameter uses.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionStatus {
+    /// The connection parameter.
+    pub parameter: String,
+    /// The selected connection.
+    pub identity: String,
+    /// The version of it that was selected.
+    pub version: String,
+    /// MANAGED by the organization, or the USER's own.
+    pub kind: String,
+    /// Who pays for its use.
+    pub cost_owner: String,
+}
+
 /// One object that was applied.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -251,6 +270,8 @@ pub struct Totals {
     pub nodes: i64,
     pub endpoints: i64,
     pub credentials: i64,
+    #[serde(default)]
+    pub connections: i64,
     pub inventory: i64,
 }
 

@@ -18,10 +18,10 @@ use crate::acquire::{Document, Findings, Reader, support};
 use crate::api::installation::SubmittedValue;
 use crate::api::platform::PlatformSpec;
 use crate::api::{Installation, ResolutionRecord};
+use crate::contract::Published;
 use crate::contract::component::source::Source;
 use crate::contract::contracts::Contracts;
-use crate::contract::{Published, validate_item};
-use crate::document::result::{Profile, Status};
+use crate::document::result::Status;
 
 /// Write a context file from a cluster: what an item would be installed with there.
 ///
@@ -59,6 +59,8 @@ impl Context {
         let reader = Reader {
             client: client().await?,
             namespace: self.namespace.clone(),
+            // No Secret is read, wherever it is.
+            operator_namespace: String::new(),
             notebook: None,
         };
         let platform = reader.platform(&self.platform).await?;
@@ -74,17 +76,30 @@ impl Context {
                 .acquire_item(&installation.spec.blueprint, &mut findings)
                 .await?;
             if let Some(item) = item {
-                let validation = validate_item(&item, &Published::default(), Profile::Document);
-                findings.absorb(validation.result);
-                if let Some(contracts) = validation.contracts {
+                let contracts = reader
+                    .validate(&item, Published::default(), &mut findings)
+                    .await?;
+                if let Some(contracts) = contracts {
+                    let catalog = reader
+                        .catalog_for(&contracts, &installation.spec.connections, &mut findings)
+                        .await?;
                     let submitted = &installation.spec.parameters;
-                    file.extend(parameters(&contracts, submitted, &mut findings));
+                    let (parameters, mut stand_ins) =
+                        parameters(&contracts, submitted, &mut findings);
+                    stand_ins.extend(catalog.stand_ins);
+                    file.extend(catalog.members);
+                    file.insert("parameters".to_owned(), parameters);
+                    file.insert("standIns".to_owned(), json!(stand_ins));
                     let allocations = self.allocations(&contracts, name, &platform, &mut findings);
                     file.insert("allocations".to_owned(), allocations);
                     let images = pinned_images(&reader, &installation, &contracts).await?;
                     file.insert("images".to_owned(), images);
                 }
             }
+        } else {
+            let catalog = reader.whole_catalog().await?;
+            file.extend(catalog.members);
+            file.insert("standIns".to_owned(), json!(catalog.stand_ins));
         }
         Ok((file, findings))
     }
@@ -158,12 +173,12 @@ async fn pinned_images(
     Ok(Value::Object(images))
 }
 
-/// The members `parameters` and `standIns`: each submitted value, and the names of those that are not the real ones.
+/// The member `parameters`: each submitted value; and the names of those that are not the real ones.
 fn parameters(
     contracts: &Contracts,
     submitted: &BTreeMap<String, SubmittedValue>,
     findings: &mut Findings,
-) -> [(String, Value); 2] {
+) -> (Value, Vec<String>) {
     let (mut parameters, mut stand_ins) = (Map::new(), Vec::new());
     for (name, submitted) in submitted {
         let is_written = submitted.secret_key_ref.is_none();
@@ -172,7 +187,7 @@ fn parameters(
         }
         // A value that nothing simple can stand in for is absent, and `resolve` says that it is missing.
         let given = if !is_written || contracts.is_sensitive(name) {
-            stand_ins.push(name.as_str());
+            stand_ins.push(name.clone());
             stand_in::of_parameter(contracts, name)
                 .map(|value| json!({"value": value, "sensitive": true}))
         } else {
@@ -180,16 +195,14 @@ fn parameters(
         };
         parameters.extend(given.map(|given| (name.clone(), given)));
     }
-    [
-        ("parameters".to_owned(), Value::Object(parameters)),
-        ("standIns".to_owned(), json!(stand_ins)),
-    ]
+    (Value::Object(parameters), stand_ins)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::Item;
+    use crate::contract::{Item, validate_item};
+    use crate::document::result::Profile;
 
     #[test]
     fn a_secret_that_is_written_in_an_installation_is_refused_and_stood_in_for() {
@@ -229,10 +242,7 @@ mod tests {
         let members = parameters(&contracts, &submitted, &mut findings);
         assert_eq!(
             json!(members),
-            json!([
-                ["parameters", {"token": {"value": "stand-in", "sensitive": true}}],
-                ["standIns", ["token"]],
-            ])
+            json!([{"token": {"value": "stand-in", "sensitive": true}}, ["token"]])
         );
         assert_eq!(findings.status(), Status::Invalid);
         assert!(!format!("{findings:?}").contains("hunter2"));

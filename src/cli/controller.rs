@@ -19,6 +19,10 @@ pub struct Controller {
     /// The name of the Platform object that says what the cluster offers.
     #[arg(long, env = "PLATFORM", default_value = "default")]
     platform: String,
+    /// The operator's own namespace, where the Secrets are that objects of the cluster name; the pod's when left out, or
+    /// the one of the kubeconfig's context.
+    #[arg(long, env = "OPERATOR_NAMESPACE")]
+    operator_namespace: Option<String>,
     /// What to log, as a tracing filter: a level, or target=level, separated by commas.
     #[arg(long, env = "LOG", default_value = "info")]
     log: String,
@@ -57,11 +61,15 @@ impl Controller {
                 version = env!("CARGO_PKG_VERSION"),
                 "starting"
             );
+            let operator_namespace = self.operator_namespace;
+            let operator_namespace =
+                operator_namespace.unwrap_or_else(|| client.default_namespace().to_owned());
             run(
                 client,
                 Settings {
                     namespace: self.namespace,
                     platform: self.platform,
+                    operator_namespace,
                 },
             )
             .await;

@@ -1,6 +1,7 @@
 //! One binary, one file a verb.
 
 mod accepted;
+mod catalog;
 mod client;
 pub mod conformance;
 pub mod context;

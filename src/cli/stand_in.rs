@@ -7,7 +7,7 @@ use crate::contract::component::value_schema::{ValueSchema, ValueType};
 use crate::contract::contracts::Contracts;
 
 /// What a text says that stands in.
-const TEXT: &str = "stand-in";
+pub(super) const TEXT: &str = "stand-in";
 
 /// A value that stands in for the parameter `name`; nothing when its schema asks for a form that no simple value has.
 pub(super) fn of_parameter(contracts: &Contracts, name: &str) -> Option<Value> {
@@ -23,6 +23,21 @@ pub(super) fn of_parameter(contracts: &Contracts, name: &str) -> Option<Value> {
         contracts.component(node).spec.contract.inputs.get(input)
     });
     receiver.map_or_else(|| Some(TEXT.into()), |input| of_schema(&input.schema))
+}
+
+/// A text that stands in for the API key of the connection parameter `name`, and fits one that receives it.
+pub(super) fn of_api_key(contracts: &Contracts, name: &str) -> String {
+    let nodes = &contracts.blueprint.spec.components;
+    let receiver = nodes.iter().find_map(|(node, authored)| {
+        let mut bindings = authored.connection_bindings.iter();
+        let (requirement, _) = bindings.find(|(_, binding)| binding.parameter == name)?;
+        let contract = &contracts.component(node).spec.contract;
+        let inputs = &contract.connection_requirements.get(requirement)?.inputs;
+        contract.inputs.get(&inputs.api_key)
+    });
+    let fitting = receiver.and_then(|input| of_schema(&input.schema));
+    let fitting = fitting.and_then(|value| value.as_str().map(str::to_owned));
+    fitting.unwrap_or_else(|| TEXT.to_owned())
 }
 
 /// The first of some simple values that `schema` admits.

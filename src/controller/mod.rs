@@ -65,7 +65,7 @@ pub async fn run(client: Client, settings: Settings) {
     let shell = Arc::new(Shell {
         client: client.clone(),
         recorder,
-        settings,
+        settings: settings.clone(),
         backoffs: Backoffs::default(),
         interests: interests.clone(),
     });
@@ -79,6 +79,7 @@ pub async fn run(client: Client, settings: Settings) {
         tracing::info!("the cluster serves no Gateway API: routes are not watched until a restart");
         controller
     };
+    let controller = watches::catalog(controller, &scope, &settings, &interests);
     controller
         .owns(scope.api::<Deployment>(), managed())
         .owns(scope.api::<StatefulSet>(), managed())

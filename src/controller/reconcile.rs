@@ -199,6 +199,7 @@ async fn advance(
         .plan(
             installation,
             intent,
+            &claim.claim.id,
             reader,
             pass.current.as_ref(),
             &mut findings,
@@ -278,6 +279,7 @@ impl Shell {
         Reader {
             client: self.client.clone(),
             namespace,
+            operator_namespace: self.settings.operator_namespace.clone(),
             notebook: Some(notebook),
         }
     }

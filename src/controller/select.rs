@@ -12,19 +12,17 @@ use super::plan::{Plan, refuse_shrinking};
 use super::shell::Shell;
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::selection::ImageFacts;
-use crate::acquire::{Findings, Reader, offer, selection, support};
+use crate::acquire::{Findings, Reader, offer, published, selection, support};
 use crate::api::Installation;
 use crate::api::installation::BlueprintSource;
 use crate::contract::contracts::Contracts;
 use crate::contract::published::Published;
-use crate::contract::validate::validate_item;
-use crate::document::result::Profile;
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::Context;
 
 impl Shell {
     /// Selects everything for `intent` but credentials: what the last version pinned where the spec asks for no other,
-    /// what is current where it does.
+    /// what is current where it does. `installation_id` is how issuers outside know the installation.
     ///
     /// # Errors
     /// When the cluster cannot be asked.
@@ -32,6 +30,7 @@ impl Shell {
         &self,
         installation: &Installation,
         intent: Intent,
+        installation_id: &str,
         reader: &Reader,
         current: Option<&(Version, AcceptedRecord)>,
         findings: &mut Findings,
@@ -42,7 +41,11 @@ impl Shell {
         let same = pinned.filter(|(version, _)| version.intent.blueprint == intent.blueprint);
         let contracts = match same {
             Some((_, accepted)) => Some(accepted.contracts().clone()),
-            None => accepted_item(reader, &installation.spec.blueprint, findings).await?,
+            None => {
+                let published = pinned.map(|(_, accepted)| published::pinned(accepted.contracts()));
+                let source = &installation.spec.blueprint;
+                accepted_item(reader, source, published.unwrap_or_default(), findings).await?
+            }
         };
         let Some(contracts) = contracts else {
             return Ok(None);
@@ -62,6 +65,36 @@ impl Shell {
                     let unchanged = pinned?.0.intent.parameters.get(name) == Some(submitted);
                     unchanged.then(|| held.get(name).cloned()).flatten()
                 },
+                findings,
+            )
+            .await?;
+        let selected_before = current
+            .map(|(version, _)| version.snapshot.variables().clone())
+            .unwrap_or_default();
+        let variables = reader
+            .acquire_variables(
+                &contracts,
+                |path| pinned?.0.snapshot.variables().get(path).cloned(),
+                &selected_before,
+                findings,
+            )
+            .await?;
+        let connected_before = current
+            .map(|(version, _)| version.snapshot.connections())
+            .unwrap_or_default();
+        let connections = reader
+            .acquire_connections(
+                &contracts,
+                installation_id,
+                &intent.connections,
+                |request| {
+                    let choice = pinned?.0.intent.connections.get(request.parameter);
+                    let selection = connected_before.get(request.parameter)?;
+                    let is_same =
+                        choice == request.choice && selection.source.reference == request.from;
+                    is_same.then(|| selection.clone())
+                },
+                &connected_before,
                 findings,
             )
             .await?;
@@ -109,8 +142,15 @@ impl Shell {
         let asked = intent.parameters.keys();
         let withheld = asked.filter(|name| !parameters.contains_key(*name));
         let context = Context {
-            withheld: withheld.cloned().collect(),
+            installation: installation_id.to_owned(),
+            withheld: withheld
+                .cloned()
+                .chain(variables.withheld)
+                .chain(connections.withheld)
+                .collect(),
             parameters,
+            variables: variables.variables,
+            connections: connections.answers,
             allocations,
             ..Context::default()
         };
@@ -131,18 +171,17 @@ impl Shell {
     }
 }
 
-/// The contracts of the item that `source` names, if it is there and valid.
+/// The contracts of the item that `source` names, if it is there and valid; `published` are the components that are pinned.
 async fn accepted_item(
     reader: &Reader,
     source: &BlueprintSource,
+    published: Published,
     findings: &mut Findings,
 ) -> Result<Option<Arc<Contracts>>, Failure> {
     let Some(item) = reader.acquire_item(source, findings).await? else {
         return Ok(None);
     };
-    let validation = validate_item(&item, &Published::default(), Profile::Document);
-    findings.absorb(validation.result);
-    Ok(validation.contracts)
+    Ok(reader.validate(&item, published, findings).await?)
 }
 
 /// What a version pinned of the image of `node`, if it still is the image that the node names.

@@ -1,16 +1,20 @@
 //! What pinned things have changed outside. Reported, never applied: `spec.update.token` selects them.
 
+use std::collections::BTreeSet;
+
 use super::failure::Failure;
 use super::history::Version;
 use super::shell::Shell;
-use crate::acquire::{Findings, Reader, offer};
-use crate::api::Installation;
+use crate::acquire::catalog::Claims;
+use crate::acquire::{Findings, Reader, connection, offer, published, variable};
+use crate::api::{Installation, component_revision};
 use crate::contract::contracts::Contracts;
 use crate::contract::item::Lookup;
 use crate::resolution::accept::AcceptedRecord;
+use crate::resolution::connection::Answer;
 
 impl Shell {
-    /// Names every pinned thing that is another now: blueprint content, submitted Secrets, compute profiles, the Platform. What is
+    /// Names every pinned thing that is another now: blueprint content, submitted Secrets, variables, connections, published components, compute profiles, the Platform. What is
     /// gone is no update.
     ///
     /// # Errors
@@ -54,6 +58,7 @@ impl Shell {
                 differs.then(|| format!("parameter {parameter} in Secret {}", reference.name)),
             );
         }
+        changed.extend(changed_catalog(reader, version, accepted).await?);
         for (slug, pinned) in &version.pins.profiles {
             let found = reader.current_profile(slug).await?;
             let differs = found.is_some_and(|found| found.version != pinned.version);
@@ -68,6 +73,51 @@ impl Shell {
         changed.extend(differs.then(|| format!("Platform {name}")));
         Ok(changed)
     }
+}
+
+/// What the organization's catalog says otherwise now: variables, connections, published components.
+async fn changed_catalog(
+    reader: &Reader,
+    version: &Version,
+    accepted: &AcceptedRecord,
+) -> Result<BTreeSet<String>, Failure> {
+    let contracts = accepted.contracts();
+    let mut changed = BTreeSet::new();
+    for (path, pinned) in version.snapshot.variables() {
+        if let variable::Asked::Answered(found) = reader.ask_variable(path).await?
+            && variable::differs(pinned, &found)
+        {
+            changed.insert(format!("variable {path}"));
+        }
+    }
+    let pinned = version.snapshot.connections();
+    for (parameter, from, path) in connection::references(contracts) {
+        let Some(pinned) = pinned.get(parameter) else {
+            continue;
+        };
+        let request = connection::Request {
+            installation: &pinned.installation,
+            parameter,
+            from,
+            path: &path,
+            choice: version.intent.connections.get(parameter),
+        };
+        if let connection::Asked::Answered(Answer::Selected { selection, .. }) =
+            reader.ask_connection(&request, Some(pinned)).await?
+            && connection::differs(pinned, &selection)
+        {
+            changed.insert(format!("connection {parameter}"));
+        }
+    }
+    for (node, identity, revision) in published::references(contracts) {
+        if let Claims::One(found) = reader.revisions(identity, revision).await?
+            && found.spec.document.as_bytes() != &*contracts.components[node].source
+        {
+            let called = component_revision::named(identity, revision);
+            changed.insert(format!("ComponentRevision {called}"));
+        }
+    }
+    Ok(changed)
 }
 
 /// The item's files as they were accepted, by their path inside the item.

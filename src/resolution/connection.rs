@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
 use strum::{Display, IntoStaticStr};
 
 use super::record::VersionedIdentity;
@@ -132,7 +133,59 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// The evidence that [`Answer::read`] reads as this.
+    pub fn evidence(&self) -> Secret<SecretJson> {
+        let evidence = match self {
+            Self::NotAcquired => json!({"status": "NOT_ACQUIRED"}),
+            Self::NotFound => json!({"status": "NOT_FOUND"}),
+            Self::Denied => json!({"status": "DENIED"}),
+            Self::Incompatible => json!({"status": "INCOMPATIBLE"}),
+            Self::Selected {
+                persisted,
+                selection,
+            } => {
+                json!({"status": "SELECTED", "persisted": persisted, "selection": selection.json()})
+            }
+        };
+        Secret::new(SecretJson(evidence))
+    }
+}
+
 impl Selection {
+    /// Its shape as evidence, secret included: for custody alone.
+    fn json(&self) -> Value {
+        let credential = &self.credential;
+        let views = self.views.iter().map(|(protocol, view)| {
+            let view = json!({
+                "baseURL": view.base_url,
+                "model": view.model,
+                "capabilities": view.capabilities,
+            });
+            (protocol.to_string(), view)
+        });
+        json!({
+            "identity": self.identity,
+            "version": self.version,
+            "installation": self.installation,
+            "parameter": self.parameter,
+            "source": {
+                "reference": self.source.reference,
+                "identity": self.source.identity,
+                "version": self.source.version,
+            },
+            "kind": self.kind.to_string(),
+            "costOwner": self.cost_owner,
+            "credential": {
+                "identity": credential.identity,
+                "rotation": credential.rotation,
+                "value": credential.value.expose(),
+                "permittedBaseURLs": credential.permitted_base_urls,
+            },
+            "views": views.collect::<Map<_, _>>(),
+        })
+    }
+
     /// Which version of which connection this is.
     pub fn versioned(&self) -> VersionedIdentity {
         VersionedIdentity {

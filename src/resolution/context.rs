@@ -17,8 +17,8 @@ pub struct Context {
     pub installation: String,
     /// Submitted values, by parameter.
     pub parameters: BTreeMap<String, Held>,
-    /// Parameters that are submitted by a value that is not available. Whoever could not acquire it has reported that, so
-    /// that resolution stays silent about them and whatever depends on them.
+    /// Parameters whose value is not available although it is known where it would come from. Whoever could not acquire it
+    /// has reported that, so that resolution stays silent about them and whatever depends on them.
     pub withheld: BTreeSet<String>,
     /// Organization variables, by exact dotted path.
     pub variables: BTreeMap<String, Variable>,

@@ -20,6 +20,8 @@
 )]
 
 pub mod audit;
+pub mod catalog;
+pub mod chat;
 pub mod cluster;
 pub mod edge;
 pub mod install;
@@ -33,6 +35,7 @@ pub mod principal;
 pub mod proxy;
 pub mod refusal;
 pub mod rollout;
+pub mod secrecy;
 pub mod stock;
 pub mod town;
 pub mod wait;

@@ -113,7 +113,7 @@ impl TestNamespace {
     }
 
     /// Waits until the authorizer knows that `principal` has `role`: it learns of bindings by a watch.
-    async fn wait_for_role(&self, principal: &Principal, role: &str) {
+    pub async fn wait_for_role(&self, principal: &Principal, role: &str) {
         let roles = Api::<ClusterRole>::all(self.client());
         let found = roles.get(role).await.expect("the ClusterRole");
         let granted = found.rules.into_iter().flatten().find_map(|rule| {

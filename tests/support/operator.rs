@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
-use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, RoleBinding};
 use kube::Api;
 use serde_json::json;
 
@@ -39,16 +39,7 @@ impl TestNamespace {
     /// An operator for this namespace, not yet started.
     pub async fn operator(&self) -> Launch {
         let principal = self.principal("operator", &["installation-operator"]).await;
-        let mut catalog = principal::binding("installation-operator-catalog", &principal.subject());
-        catalog["metadata"] = json!({
-            "name": format!("installation-operator-catalog-{}", self.name),
-            "ownerReferences": [{"apiVersion": "v1", "kind": "Namespace", "name": self.name, "uid": self.uid}]
-        });
-        create(
-            &Api::<ClusterRoleBinding>::all(self.client()),
-            &object(catalog),
-        )
-        .await;
+        self.bind_catalog(&principal).await;
         self.launch(principal)
     }
 
@@ -65,6 +56,32 @@ impl TestNamespace {
             create(&bindings, &object(everywhere)).await;
         }
         self.launch(principal)
+    }
+
+    /// An operator for this namespace alone that lives in `home` and has no more rights in either than it needs.
+    pub async fn operator_living_in(&self, home: &TestNamespace) -> Launch {
+        let principal = home
+            .principal("operator", &["installation-operator-home"])
+            .await;
+        let here = principal::binding("installation-operator", &principal.subject());
+        create(&self.api::<RoleBinding>(), &object(here)).await;
+        self.wait_for_role(&principal, "installation-operator")
+            .await;
+        self.bind_catalog(&principal).await;
+        self.launch(principal)
+    }
+
+    async fn bind_catalog(&self, principal: &Principal) {
+        let mut catalog = principal::binding("installation-operator-catalog", &principal.subject());
+        catalog["metadata"] = json!({
+            "name": format!("installation-operator-catalog-{}", self.name),
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Namespace", "name": self.name, "uid": self.uid}]
+        });
+        create(
+            &Api::<ClusterRoleBinding>::all(self.client()),
+            &object(catalog),
+        )
+        .await;
     }
 
     fn launch(&self, principal: Principal) -> Launch {
@@ -157,6 +174,7 @@ impl Launch {
                 "--platform",
                 &self.platform,
             ])
+            .args(["--operator-namespace", &self.principal.namespace])
             .args(["--log", "debug"])
             .env("KUBECONFIG", &self.kubeconfig)
             .env("RUST_BACKTRACE", "1")

@@ -70,7 +70,14 @@ impl TestNamespace {
 
     fn path_of(&self, object: &Value, named: bool) -> String {
         let kind = object["kind"].as_str().expect("a kind");
-        let scope = if ["ComputeProfile", "Platform"].contains(&kind) {
+        let of_cluster = [
+            "ClusterConnection",
+            "ClusterVariable",
+            "ComponentRevision",
+            "ComputeProfile",
+            "Platform",
+        ];
+        let scope = if of_cluster.contains(&kind) {
             String::new()
         } else {
             format!("namespaces/{}/", self.name)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, IntoStaticStr};
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 use super::value_schema::ValueType;
 use super::{Contract, Input, Spec};
@@ -59,6 +59,7 @@ impl RequirementInputs {
     Serialize,
     Deserialize,
     Display,
+    EnumIter,
     EnumString,
     IntoStaticStr,
 )]
@@ -82,6 +83,7 @@ pub enum ConnectionProtocol {
     Serialize,
     Deserialize,
     Display,
+    EnumIter,
     EnumString,
     IntoStaticStr,
 )]

@@ -2,8 +2,8 @@
 
 use crate::acquire::{Document, Findings, Missing};
 use crate::api::status::{
-    EndpointStatus, InstallationStatus, LIST_LIMIT, StatusDeferred, StatusDiagnostic,
-    StatusRelated, Totals,
+    ConnectionStatus, EndpointStatus, InstallationStatus, LIST_LIMIT, StatusDeferred,
+    StatusDiagnostic, StatusRelated, Totals,
 };
 use crate::contract::component::endpoint::Property;
 use crate::document::diagnostic::Diagnostic;
@@ -43,6 +43,20 @@ pub(super) fn endpoints(accepted: &AcceptedRecord) -> Vec<EndpointStatus> {
         }
     }
     endpoints
+}
+
+/// The connection of each parameter that has one; never its credential.
+pub(super) fn connections(accepted: &AcceptedRecord) -> Vec<ConnectionStatus> {
+    let selected = accepted.snapshot().connections().into_iter();
+    selected
+        .map(|(parameter, selection)| ConnectionStatus {
+            parameter,
+            identity: selection.identity,
+            version: selection.version,
+            kind: selection.kind.to_string(),
+            cost_owner: selection.cost_owner,
+        })
+        .collect()
 }
 
 /// The first finding, and how many more there are.
@@ -112,6 +126,7 @@ pub(super) fn cut(status: &mut InstallationStatus) {
         nodes: length(&status.nodes),
         endpoints: length(&status.endpoints),
         credentials: length(&status.credentials),
+        connections: length(&status.connections),
         inventory: length(&status.inventory),
     };
     let longest = [
@@ -120,6 +135,7 @@ pub(super) fn cut(status: &mut InstallationStatus) {
         totals.nodes,
         totals.endpoints,
         totals.credentials,
+        totals.connections,
         totals.inventory,
     ];
     if longest.into_iter().any(|length| length > LIST_LIMIT as i64) {
@@ -128,6 +144,7 @@ pub(super) fn cut(status: &mut InstallationStatus) {
         status.nodes.truncate(LIST_LIMIT);
         status.endpoints.truncate(LIST_LIMIT);
         status.credentials.truncate(LIST_LIMIT);
+        status.connections.truncate(LIST_LIMIT);
         status.inventory.truncate(LIST_LIMIT);
         status.totals = Some(totals);
     }

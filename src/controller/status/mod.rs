@@ -9,7 +9,7 @@ mod tests;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use self::conditions::{FALSE, UNKNOWN, conditions, dress, verdict};
-use self::lists::{cut, deferred, diagnostic, endpoints, number};
+use self::lists::{connections as selected, cut, deferred, diagnostic, endpoints, number};
 use self::nodes::nodes;
 use super::failure::Failure;
 use super::reconcile::Pass;
@@ -76,6 +76,7 @@ pub fn derive(subject: &Subject, pass: &Pass, failure: Option<&Failure>) -> Inst
             })
             .collect();
         status.endpoints = endpoints(accepted);
+        status.connections = selected(accepted);
     }
     if !pass.looked_back
         && let Some(previous) = subject.previous.cloned()
@@ -89,6 +90,7 @@ pub fn derive(subject: &Subject, pass: &Pass, failure: Option<&Failure>) -> Inst
             jobs: previous.jobs,
             endpoints: previous.endpoints,
             credentials: previous.credentials,
+            connections: previous.connections,
             inventory: previous.inventory,
             ..status
         };

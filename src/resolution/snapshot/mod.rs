@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 pub use self::format::{FORMAT_VERSION, SnapshotError};
+use super::connection::{Answer, Selection};
 use super::context::{Context, Credential, Variable};
 use super::record::CredentialReference;
 use super::secret::{Held, Secret, SecretJson};
@@ -120,6 +121,18 @@ impl Snapshot {
     /// The credentials that were selected, by parameter.
     pub fn credentials(&self) -> &BTreeMap<String, CredentialReference> {
         &self.selections.credentials
+    }
+
+    /// The selected connections, by connection parameter.
+    pub fn connections(&self) -> BTreeMap<String, Selection> {
+        let answers = self.selections.connections.iter();
+        answers
+            .flat_map(|connections| &connections.parameters)
+            .filter_map(|(name, evidence)| match Answer::read(evidence) {
+                Ok(Answer::Selected { selection, .. }) => Some((name.clone(), *selection)),
+                _ => None,
+            })
+            .collect()
     }
 
     /// The allocated routing facts as evidence, by node and endpoint.

@@ -18,6 +18,7 @@ pub(super) fn selection(
     findings: &mut Findings,
 ) -> Option<Selection> {
     let answer = match context.connections.get(name) {
+        None if context.withheld.contains(name) => return None,
         None => Ok(Answer::NotAcquired),
         Some(evidence) => Answer::read(evidence),
     };

@@ -122,6 +122,7 @@ fn variable(name: &str, path: &str, context: &Context, findings: &mut Findings) 
         Fact::Withheld
     };
     match context.variables.get(path) {
+        None if context.withheld.contains(name) => Fact::Withheld,
         None => {
             findings.missing(Missing::Variable {
                 parameter: name.to_owned(),
