@@ -1,6 +1,7 @@
 //! `controller`: runs the operator.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -19,6 +20,10 @@ pub struct Controller {
     /// The name of the Platform object that says what the cluster offers.
     #[arg(long, env = "PLATFORM", default_value = "default")]
     platform: String,
+    /// How often, at most, the registry is asked what the tags of one Installation name now, in seconds.
+    #[arg(long, env = "TAG_INTERVAL", value_name = "SECONDS", default_value_t = 900,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    tag_interval: u64,
     /// What to log, as a tracing filter: a level, or target=level, separated by commas.
     #[arg(long, env = "LOG", default_value = "info")]
     log: String,
@@ -62,6 +67,7 @@ impl Controller {
                 Settings {
                     namespace: self.namespace,
                     platform: self.platform,
+                    tag_interval: Duration::from_secs(self.tag_interval),
                 },
             )
             .await;

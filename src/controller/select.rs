@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 
+use super::delivery::Delivery;
 use super::failure::Failure;
 use super::history::Version;
 use super::intent::Intent;
@@ -14,11 +15,12 @@ use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::selection::ImageFacts;
 use crate::acquire::{Findings, Reader, offer, selection, support};
 use crate::api::Installation;
-use crate::api::installation::BlueprintSource;
 use crate::contract::contracts::Contracts;
+use crate::contract::item::Item;
 use crate::contract::published::Published;
 use crate::contract::validate::validate_item;
 use crate::document::result::Profile;
+use crate::materialize::pins::ArtifactPins;
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::Context;
 
@@ -34,15 +36,30 @@ impl Shell {
         intent: Intent,
         reader: &Reader,
         current: Option<&(Version, AcceptedRecord)>,
+        delivery: Delivery,
         findings: &mut Findings,
     ) -> Result<Option<Plan>, Failure> {
         let namespace = installation.namespace().unwrap_or_default();
         // An explicit update selects everything current again: nothing is pinned for it but addresses and credentials.
         let pinned = current.filter(|(version, _)| version.intent.update == intent.update);
         let same = pinned.filter(|(version, _)| version.intent.blueprint == intent.blueprint);
-        let contracts = match same {
-            Some((_, accepted)) => Some(accepted.contracts().clone()),
-            None => accepted_item(reader, &installation.spec.blueprint, findings).await?,
+        let (contracts, artifact) = match (same, delivery.artifact) {
+            (Some((version, accepted)), _) => (
+                Some(accepted.contracts().clone()),
+                version.pins.artifact.clone(),
+            ),
+            (None, Some(artifact)) => {
+                let pins = ArtifactPins {
+                    digest: artifact.digest,
+                    item: delivery.item,
+                };
+                (validated(&artifact.item, findings), Some(pins))
+            }
+            (None, None) => {
+                let source = &installation.spec.blueprint;
+                let item = reader.acquire_item(source, findings).await?;
+                (item.and_then(|item| validated(&item, findings)), None)
+            }
         };
         let Some(contracts) = contracts else {
             return Ok(None);
@@ -81,8 +98,7 @@ impl Shell {
             .acquire_images(
                 &contracts,
                 |node| pinned_image(pinned?, &contracts, node),
-                &platform.registries,
-                &keyring,
+                &self.registries.client(&platform.registries, keyring),
                 findings,
             )
             .await;
@@ -127,22 +143,16 @@ impl Shell {
             } else {
                 pull_secrets
             },
+            artifact,
         }))
     }
 }
 
-/// The contracts of the item that `source` names, if it is there and valid.
-async fn accepted_item(
-    reader: &Reader,
-    source: &BlueprintSource,
-    findings: &mut Findings,
-) -> Result<Option<Arc<Contracts>>, Failure> {
-    let Some(item) = reader.acquire_item(source, findings).await? else {
-        return Ok(None);
-    };
-    let validation = validate_item(&item, &Published::default(), Profile::Document);
+/// The contracts of `item`, if it is valid.
+fn validated(item: &Item, findings: &mut Findings) -> Option<Arc<Contracts>> {
+    let validation = validate_item(item, &Published::default(), Profile::Document);
     findings.absorb(validation.result);
-    Ok(validation.contracts)
+    validation.contracts
 }
 
 /// What a version pinned of the image of `node`, if it still is the image that the node names.
