@@ -116,11 +116,6 @@ impl Parcel {
             "config": self.config.descriptor(), "layers": layers,
         })
     }
-
-    /// The media type of its manifest.
-    pub fn manifest_type(&self) -> &'static str {
-        MANIFEST
-    }
 }
 
 /// Compressed as well as can be.

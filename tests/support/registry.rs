@@ -98,14 +98,20 @@ impl RealRegistry {
         for blob in parcel.blobs() {
             self.push_blob(repository, blob).await;
         }
-        let manifest = serde_json::to_vec(&parcel.manifest()).expect("JSON");
+        self.push_manifest(repository, tag, &parcel.manifest())
+            .await
+    }
+
+    /// Puts a manifest whose blobs are there at `repository:tag`; says its digest.
+    pub async fn push_manifest(&self, repository: &str, tag: &str, manifest: &Value) -> String {
+        let media_type = manifest["mediaType"].as_str().expect("a media type");
+        let bytes = serde_json::to_vec(manifest).expect("JSON");
         let url = self.url(&format!("/v2/{repository}/manifests/{tag}"));
-        let request = self.client().put(url);
-        let request = request.header("content-type", parcel.manifest_type());
-        let answer = self.authorized(request).body(manifest.clone()).send().await;
+        let request = self.client().put(url).header("content-type", media_type);
+        let answer = self.authorized(request).body(bytes.clone()).send().await;
         let answer = answer.expect("an answer");
         assert!(answer.status().is_success(), "{answer:?}");
-        digest(&manifest)
+        digest(&bytes)
     }
 
     async fn push_blob(&self, repository: &str, blob: &Blob) {

@@ -28,7 +28,7 @@ pub(super) enum Manifest {
     /// One image or artifact.
     Image(Box<ImageManifest>),
     /// One for each platform.
-    Index(ImageIndex),
+    Index(Box<ImageIndex>),
 }
 
 /// A conversation with one registry about one repository.
