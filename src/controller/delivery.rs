@@ -43,7 +43,7 @@ impl Shell {
     /// had. `None` when nobody can say which item it is; `findings` then says why.
     ///
     /// # Errors
-    /// When the cluster cannot be asked.
+    /// [`Failure::IdentityInUse`] before anything is fetched, and when the cluster cannot be asked.
     pub async fn deliver(
         &self,
         installation: &Installation,
@@ -58,6 +58,12 @@ impl Shell {
                 artifact: None,
             }));
         }
+        let claim = shelf.claim.as_ref();
+        let claim = claim.and_then(|claim| Claim::read(claim, installation.identity()).ok());
+        if let Some(claim) = &claim {
+            // Nothing is fetched for an identity that is not to be had.
+            self.refuse_rival(installation, claim).await?;
+        }
         let artifact = match &installation.spec.blueprint.oci {
             Some(source) if !is_pinned(intent, shelf) => {
                 self.fetch(source, reader, findings).await?
@@ -68,7 +74,7 @@ impl Shell {
             .as_ref()
             .and_then(|artifact| slug_of(&artifact.item));
         let item = named
-            .or_else(|| known_item(installation, shelf))
+            .or_else(|| known_item(claim, shelf))
             .or_else(|| Some(artifact.as_ref()?.item.name().to_owned()));
         Ok(item.map(|item| Delivery { item, artifact }))
     }
@@ -100,9 +106,7 @@ fn is_pinned(intent: &Intent, shelf: &Shelf) -> bool {
 }
 
 /// The item that the state of the identity is of.
-fn known_item(installation: &Installation, shelf: &Shelf) -> Option<String> {
-    let claim = shelf.claim.as_ref();
-    let claim = claim.and_then(|claim| Claim::read(claim, installation.identity()).ok());
+fn known_item(claim: Option<Claim>, shelf: &Shelf) -> Option<String> {
     let retained = || shelf.snapshots.iter().find_map(history::snapshot_item);
     claim.map(|claim| claim.item).or_else(retained)
 }

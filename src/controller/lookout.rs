@@ -200,3 +200,22 @@ fn tags((version, accepted): &(Version, AcceptedRecord)) -> Vec<Tag> {
     }
     tags
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_due_after_the_interval_and_not_much_later() {
+        let interval = Duration::from_secs(1000);
+        let lookout = Lookout::new(interval);
+        assert_eq!(lookout.look("uid").due, None, "the first is due at once");
+        for _ in 0..20 {
+            let before = Instant::now();
+            let due = lookout.remember("uid", BTreeSet::new());
+            assert!(due >= before + interval);
+            assert!(due <= Instant::now() + interval.mul_f64(1.2));
+            assert_eq!(lookout.look("uid").due, Some(due));
+        }
+    }
+}

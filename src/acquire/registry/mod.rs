@@ -26,7 +26,7 @@ use super::selection::ImageFacts;
 use crate::api::platform::RegistryTerms;
 
 /// How long one question may take, with all its requests and their repetitions.
-const QUESTION: Duration = Duration::from_secs(120);
+const QUESTION: Duration = Duration::from_secs(60);
 
 /// Every registry there is, as one process talks to them. Holds no credentials.
 #[derive(Default)]

@@ -16,10 +16,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::address::{NotPublic, Resolver, is_public};
 use crate::api::platform::RegistryTerms;
 
-/// How long a host may take to take a connection, and to go on with an answer.
+/// How long a host may take to take a connection.
+const CONNECTION: Duration = Duration::from_secs(5);
+/// How long it may take to go on with an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long one answer may take in all.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_secs(30);
 /// Requests that one host has at a time.
 const AT_ONCE: usize = 4;
 /// Redirects of one request.
@@ -169,7 +171,7 @@ impl Transport {
             })
             .redirect(redirect::Policy::none())
             .no_proxy()
-            .connect_timeout(PATIENCE)
+            .connect_timeout(CONNECTION)
             .read_timeout(PATIENCE)
             .timeout(ANSWER)
             .user_agent(concat!("installation-operator/", env!("CARGO_PKG_VERSION")))
@@ -275,4 +277,63 @@ fn words(error: &(dyn std::error::Error + 'static)) -> String {
         }
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_seen_through_every_spelling_of_it() {
+        for (url, expected) in [
+            ("https://registry.example/v2/", true),
+            ("https://8.8.8.8/v2/", true),
+            ("https://127.0.0.1/v2/", false),
+            ("https://2130706433/v2/", false),
+            ("https://0x7f.1/v2/", false),
+            ("https://[::1]:5000/v2/", false),
+            ("https://[::ffff:10.0.0.1]/v2/", false),
+            ("http://registry.example/v2/", false),
+            ("file:///etc/passwd", false),
+        ] {
+            let parsed = url.parse().expect("a URL");
+            assert_eq!(admit(&parsed, None).is_ok(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn terms_are_for_one_host_at_one_port() {
+        let terms = |host: &str| RegistryTerms {
+            host: host.to_owned(),
+            plain_http: true,
+            certificate_authority: None,
+            private_network: true,
+            authorization_service: None,
+        };
+        for (host, url, expected) in [
+            ("registry.example", "https://registry.example/", true),
+            ("registry.example:443", "https://registry.example/", true),
+            ("registry.example:80", "http://registry.example/", true),
+            (
+                "registry.example:5000",
+                "http://registry.example:5000/",
+                true,
+            ),
+            ("registry.example", "http://registry.example:5000/", false),
+            ("registry.example", "https://registry.example.org/", false),
+            (
+                "registry.example",
+                "https://registry.example@other.org/",
+                false,
+            ),
+        ] {
+            let parsed = url.parse().expect("a URL");
+            let found = [terms(host)];
+            assert_eq!(
+                terms_of(&found, &parsed).is_some(),
+                expected,
+                "{host} {url}"
+            );
+        }
+    }
 }
