@@ -58,13 +58,13 @@ pub async fn fetch(
 /// Tells what is authoritative from what may change by itself.
 fn report(reference: &str, refusal: &Refusal, findings: &mut Findings) {
     let path = Pointer::of(["spec", "blueprint", "oci", "reference"]);
+    let remedy = refusal.remedy("spec.blueprint.oci.pullSecret");
     if refusal.is_authoritative() {
-        let message = format!("{refusal}; name an artifact that holds an item");
         let diagnostic = Diagnostic::resolution(
             Stage::Parameters,
             Code::InvalidResolutionContext,
             path,
-            message,
+            remedy,
         );
         findings.wrong(Document::Installation, diagnostic);
         return;
@@ -74,6 +74,6 @@ fn report(reference: &str, refusal: &Refusal, findings: &mut Findings) {
         "BP-RESOLVE-001",
         path,
         format!("{ARTIFACT}{reference}"),
-        refusal.remedy("spec.blueprint.oci.pullSecret"),
+        remedy,
     );
 }

@@ -133,19 +133,18 @@ impl Reader {
 /// Tells what is authoritative from what may change by itself.
 fn report(node: &str, reference: &str, refusal: &Refusal, findings: &mut Findings) {
     let path = Pointer::of(["spec", "components", node, "componentRef"]);
+    let remedy =
+        refusal.remedy("spec.imagePullSecrets, or the namespace's default ServiceAccount,");
     if refusal.is_authoritative() {
-        let message = format!("node `{node}`: {refusal}; name an image that exists");
         let diagnostic = Diagnostic::resolution(
             Stage::Allocation,
             Code::InvalidResolutionContext,
             path,
-            message,
+            format!("node `{node}`: {remedy}"),
         );
         findings.wrong(Document::Blueprint, diagnostic);
         return;
     }
-    let remedy =
-        refusal.remedy("spec.imagePullSecrets, or the namespace's default ServiceAccount,");
     findings.wait(
         Document::Blueprint,
         "BP-RESOLVE-001",

@@ -76,7 +76,7 @@ impl Refusal {
         }
     }
 
-    /// What to do about a refusal that is not authoritative; `credentials` says where a pull secret is named.
+    /// The refusal and what to do about it; `credentials` says where a pull secret is named.
     pub fn remedy(&self, credentials: &str) -> String {
         match self {
             Self::Unauthorized { .. } => format!("{self}: give {credentials} a pull secret for it"),

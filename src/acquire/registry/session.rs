@@ -151,31 +151,13 @@ impl<'a> Session<'a> {
             .repository
             .join(path)
             .expect("a path below a repository");
-        let terms = &self.access.terms;
-        let mut answer = None;
-        for _ in 0..2 {
-            let call = Call {
-                method: method.clone(),
-                url: url.clone(),
-                accept,
-                authorization: self.authorization.as_ref(),
-                limit,
-            };
-            let found = self.transport.call(terms, &call).await;
-            let found = found.map_err(|fault| self.refusal(fault))?;
-            let challenged =
-                found.status == StatusCode::UNAUTHORIZED && self.authorization.is_none();
-            let headers = challenged.then(|| found.headers.clone());
-            answer = Some(found);
-            match headers {
-                Some(headers) => self.authorization = self.authorize(&headers).await?,
-                None => break,
-            }
-            if self.authorization.is_none() {
-                break;
+        let mut answer = self.ask(&method, &url, accept, limit).await?;
+        if answer.status == StatusCode::UNAUTHORIZED && self.authorization.is_none() {
+            self.authorization = self.authorize(&answer.headers).await?;
+            if self.authorization.is_some() {
+                answer = self.ask(&method, &url, accept, limit).await?;
             }
         }
-        let answer = answer.expect("it was asked at least once");
         match answer.status {
             status if status.is_success() => Ok(answer),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(self.unauthorized()),
@@ -185,6 +167,25 @@ impl<'a> Session<'a> {
             }),
             status => Err(self.unreachable(format!("it answers {status}"))),
         }
+    }
+
+    /// One request with what authorization there is.
+    async fn ask(
+        &self,
+        method: &Method,
+        url: &Url,
+        accept: &'static str,
+        limit: u64,
+    ) -> Result<Answer, Refusal> {
+        let call = Call {
+            method: method.clone(),
+            url: url.clone(),
+            accept,
+            authorization: self.authorization.as_ref(),
+            limit,
+        };
+        let answer = self.transport.call(&self.access.terms, &call).await;
+        answer.map_err(|fault| self.refusal(fault))
     }
 
     /// What a challenge asks for. Nothing, where there is nothing to answer it with.
