@@ -30,10 +30,10 @@ impl TestNamespace {
     /// A Platform on which `address` is asked on `terms`, and an operator that takes it.
     async fn operator_for(&self, address: &str, terms: Terms) -> support::Operator {
         let terms = match terms {
-            Terms::PlainHttp => json!({"host": address, "plainHttp": true}),
+            Terms::PlainHttp => json!({"host": address, "plainHttp": true, "privateNetwork": true}),
             Terms::OwnAuthority => {
                 let authority = std::fs::read_to_string(self.registry().ca).expect("a certificate");
-                json!({"host": address, "certificateAuthority": authority})
+                json!({"host": address, "certificateAuthority": authority, "privateNetwork": true})
             }
         };
         self.platform(json!({"registries": [terms]})).await;

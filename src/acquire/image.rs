@@ -8,10 +8,9 @@ use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 
 use super::findings::{Document, Findings};
 use super::registry::keyring::Keyring;
-use super::registry::{Refusal, Registries};
+use super::registry::{Refusal, RegistryClient};
 use super::selection::ImageFacts;
 use super::{Reader, Unavailable};
-use crate::api::platform::RegistryTerms;
 use crate::contract::component::source::{ImageReference, Source};
 use crate::contract::contracts::Contracts;
 use crate::document::diagnostic::{Code, Diagnostic, Stage};
@@ -44,18 +43,11 @@ impl Reader {
         names.extend(inherited);
         let mut keyring = Keyring::default();
         for (index, name) in names.iter().enumerate() {
-            let secret = self.read::<Secret>(name).await?;
-            let held = secret.as_ref().and_then(|secret| secret.data.as_ref());
-            let understood = held
-                .and_then(|data| data.get(DOCKER_CONFIG))
-                .is_some_and(|config| keyring.add(&config.0));
+            let unusable = self.read_pull_secret(name, &mut keyring).await?;
             // What a ServiceAccount names and nobody made is no concern of the Installation's: the kubelet passes it over.
-            if !understood && index < named.len() {
-                let what = if secret.is_some() {
-                    "is no pull secret: give it type kubernetes.io/dockerconfigjson"
-                } else {
-                    "does not exist: create it, or take it off the list"
-                };
+            if let Some(what) = unusable
+                && index < named.len()
+            {
                 findings.wait(
                     Document::Installation,
                     "BP-RESOLVE-001",
@@ -68,14 +60,36 @@ impl Reader {
         Ok((keyring, names))
     }
 
+    /// Adds what the pull secret `name` holds to `keyring`; or says what is wrong with it.
+    ///
+    /// # Errors
+    /// When the cluster cannot be asked.
+    pub(super) async fn read_pull_secret(
+        &self,
+        name: &str,
+        keyring: &mut Keyring,
+    ) -> Result<Option<&'static str>, Unavailable> {
+        let secret = self.read::<Secret>(name).await?;
+        let held = secret.as_ref().and_then(|secret| secret.data.as_ref());
+        let understood = held
+            .and_then(|data| data.get(DOCKER_CONFIG))
+            .is_some_and(|config| keyring.add(&config.0));
+        Ok(match (understood, secret) {
+            (true, _) => None,
+            (false, Some(_)) => {
+                Some("is no pull secret: give it type kubernetes.io/dockerconfigjson")
+            }
+            (false, None) => Some("does not exist: create it, or name another one or none"),
+        })
+    }
+
     /// Asks the registries about the image of every node that `known` says nothing of. An image by digest needs no answer;
     /// where there is one, its configuration is taken.
     pub async fn acquire_images(
         &self,
         contracts: &Contracts,
         known: impl Fn(&str) -> Option<ImageFacts>,
-        terms: &[RegistryTerms],
-        keyring: &Keyring,
+        registries: &RegistryClient<'_>,
         findings: &mut Findings,
     ) -> BTreeMap<String, ImageFacts> {
         let mut images = BTreeMap::new();
@@ -92,15 +106,11 @@ impl Reader {
                 None => asked.push((node.clone(), reference.clone())),
             }
         }
-        let registries = Registries { terms, keyring };
         let questions: Vec<_> = asked
             .into_iter()
-            .map(|(node, reference)| {
-                let registries = &registries;
-                async move {
-                    let answer = registries.inspect(&reference).await;
-                    (node, reference, answer)
-                }
+            .map(|(node, reference)| async move {
+                let answer = registries.inspect(&reference).await;
+                (node, reference, answer)
             })
             .collect();
         let answers: Vec<_> = stream::iter(questions).buffered(AT_ONCE).collect().await;
@@ -123,25 +133,18 @@ impl Reader {
 /// Tells what is authoritative from what may change by itself.
 fn report(node: &str, reference: &str, refusal: &Refusal, findings: &mut Findings) {
     let path = Pointer::of(["spec", "components", node, "componentRef"]);
-    let remedy = match refusal {
-        Refusal::Absent { .. } | Refusal::Unusable { .. } => {
-            let message = format!("node `{node}`: {refusal}; name an image that exists");
-            let diagnostic = Diagnostic::resolution(
-                Stage::Allocation,
-                Code::InvalidResolutionContext,
-                path,
-                message,
-            );
-            findings.wrong(Document::Blueprint, diagnostic);
-            return;
-        }
-        Refusal::Unauthorized { .. } => format!(
-            "{refusal}: give spec.imagePullSecrets, or the namespace's default ServiceAccount, a pull secret for it"
-        ),
-        Refusal::Unreachable { .. } => format!(
-            "{refusal}. It is asked again by itself; a registry without TLS or with a certificate authority of its own has to be listed under registries of the Platform"
-        ),
-    };
+    let remedy =
+        refusal.remedy("spec.imagePullSecrets, or the namespace's default ServiceAccount,");
+    if refusal.is_authoritative() {
+        let diagnostic = Diagnostic::resolution(
+            Stage::Allocation,
+            Code::InvalidResolutionContext,
+            path,
+            format!("node `{node}`: {remedy}"),
+        );
+        findings.wrong(Document::Blueprint, diagnostic);
+        return;
+    }
     findings.wait(
         Document::Blueprint,
         "BP-RESOLVE-001",

@@ -1,8 +1,9 @@
-//! Fills a resolution context from the cluster and from registries: sources, Secrets, profiles, images, allocations.
+//! Fills a resolution context from the cluster and from registries: sources, artifacts, Secrets, profiles, images, allocations.
 //! Reads only. What is not there becomes a [`Missing`], what is wrong a diagnostic; only a cluster that cannot be asked is
 //! an error.
 
 pub mod allocation;
+pub mod artifact;
 pub mod catalog;
 pub mod connection;
 pub mod directory;

@@ -1,4 +1,5 @@
-//! Blueprint sources: the files of an item, inline or in a ConfigMap of the same namespace.
+//! Blueprint sources in the cluster: the files of an item, inline or in a ConfigMap of the same namespace. Artifacts are
+//! fetched by [`super::artifact`].
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,8 @@ use crate::contract::item::Item;
 use crate::document::pointer::Pointer;
 
 impl Reader {
-    /// Reads the item that `source` names. `None` when it is not there yet, which `findings` then says.
+    /// Reads the item that `source` names in the cluster. `None` when it is not there yet, which `findings` then says, and
+    /// for an artifact.
     ///
     /// # Errors
     /// When the cluster cannot be asked.
@@ -28,13 +30,6 @@ impl Reader {
             return Ok(Some(Item::from_files(&inline.item, files)));
         }
         let Some(config_map) = &source.config_map else {
-            findings.wait(
-                Document::Installation,
-                "BP-RESOLVE-001",
-                Pointer::of(["spec", "blueprint", "oci"]),
-                "support:oci",
-                "this version does not read OCI artifacts yet: give the item inline or in a ConfigMap",
-            );
             return Ok(None);
         };
         let found = self.read::<ConfigMap>(&config_map.name).await?;

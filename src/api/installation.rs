@@ -307,23 +307,6 @@ impl Installation {
     }
 }
 
-impl BlueprintSource {
-    /// The name of the item directory, where the source names it.
-    pub fn item(&self) -> Option<&str> {
-        match self {
-            Self {
-                inline: Some(inline),
-                ..
-            } => Some(&inline.item),
-            Self {
-                config_map: Some(config_map),
-                ..
-            } => Some(&config_map.item),
-            Self { .. } => None,
-        }
-    }
-}
-
 fn ten() -> u32 {
     10
 }

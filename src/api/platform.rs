@@ -50,7 +50,8 @@ pub struct PlatformSpec {
     /// What storage there is for volumes.
     #[serde(default)]
     pub storage: Storage,
-    /// Registries that are not asked with TLS by the system's certificate authorities.
+    /// Registries that are asked on other terms than any: with TLS by the system's certificate authorities, and at public
+    /// addresses only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub registries: Vec<RegistryTerms>,
@@ -315,8 +316,9 @@ pub enum AccessMode {
     ReadWriteMany,
 }
 
-/// How the operator talks to one registry. Nodes pull with what their container runtime is configured with.
-#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// How the operator talks to one registry, or to a host that a registry sends it to. Nodes pull with what their container
+/// runtime is configured with.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegistryTerms {
     /// Host, and port where it is not the usual one, as image references write it.
@@ -329,6 +331,15 @@ pub struct RegistryTerms {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 65536))]
     pub certificate_authority: Option<String>,
+    /// Whether it may be at an address that is not public: private, loopback, link-local or otherwise special. Without this
+    /// no such address is connected to, whatever name leads there.
+    #[serde(default)]
+    pub private_network: bool,
+    /// The host of its authorization service, where that is another one: pull secrets for the registry are sent there too,
+    /// and nowhere else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub authorization_service: Option<String>,
 }
 
 /// Whether installations get network policies.

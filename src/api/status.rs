@@ -141,6 +141,9 @@ pub struct BlueprintStatus {
     pub revision: i64,
     /// SHA-256 of its bytes.
     pub digest: String,
+    /// The OCI artifact that it came from, by digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
 }
 
 /// One node as observed.

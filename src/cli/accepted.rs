@@ -57,6 +57,7 @@ impl Selected {
             platform,
             images: selections.images,
             image_pull_secrets: Vec::new(),
+            artifact: None,
         };
         Some((accepted, pins))
     }

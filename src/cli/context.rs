@@ -21,6 +21,7 @@ use crate::api::{Installation, ResolutionRecord};
 use crate::contract::Published;
 use crate::contract::component::source::Source;
 use crate::contract::contracts::Contracts;
+use crate::document::pointer::Pointer;
 use crate::document::result::Status;
 
 /// Write a context file from a cluster: what an item would be installed with there.
@@ -72,6 +73,15 @@ impl Context {
         if let Some(name) = &self.installation {
             let installation = self.installation(&reader, name).await?;
             support::spec(&installation.spec, &mut findings);
+            if installation.spec.blueprint.oci.is_some() {
+                findings.wait(
+                    Document::Installation,
+                    "BP-RESOLVE-001",
+                    Pointer::of(["spec", "blueprint", "oci"]),
+                    "support:oci",
+                    "this verb fetches no artifact: its addresses and parameters are left out",
+                );
+            }
             let item = reader
                 .acquire_item(&installation.spec.blueprint, &mut findings)
                 .await?;

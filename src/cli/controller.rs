@@ -1,6 +1,7 @@
 //! `controller`: runs the operator.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -23,6 +24,10 @@ pub struct Controller {
     /// the one of the kubeconfig's context.
     #[arg(long, env = "OPERATOR_NAMESPACE")]
     operator_namespace: Option<String>,
+    /// How often, at most, the registry is asked what the tags of one Installation name now, in seconds.
+    #[arg(long, env = "TAG_INTERVAL", value_name = "SECONDS", default_value_t = 900,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    tag_interval: u64,
     /// What to log, as a tracing filter: a level, or target=level, separated by commas.
     #[arg(long, env = "LOG", default_value = "info")]
     log: String,
@@ -70,6 +75,7 @@ impl Controller {
                     namespace: self.namespace,
                     platform: self.platform,
                     operator_namespace,
+                    tag_interval: Duration::from_secs(self.tag_interval),
                 },
             )
             .await;

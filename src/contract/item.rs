@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::document::yaml;
+
 /// The name that the item document of a blueprint has in its item.
 pub const BLUEPRINT: &str = "blueprint.yaml";
 
@@ -139,6 +141,13 @@ impl Item {
             _ => Lookup::Missing,
         }
     }
+}
+
+/// The slug of a blueprint, which is the name of the item that it stands in (CORE-ITEM-001), if it can be read at all.
+pub fn slug(blueprint: &[u8]) -> Option<String> {
+    let document = yaml::parse(blueprint).ok()?;
+    let slug = document.value.pointer("/metadata/slug")?.as_str()?;
+    Some(slug.to_owned())
 }
 
 #[cfg(test)]

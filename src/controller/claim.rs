@@ -131,12 +131,7 @@ impl Shell {
         };
         let claim = Claim::read(&secret, identity)?;
         let same_holder = claim.holder == wanted;
-        if !same_holder && self.is_live(&namespace, &claim.holder).await? {
-            return Err(Failure::IdentityInUse {
-                identity: identity.to_owned(),
-                holder: claim.holder.name,
-            });
-        }
+        self.refuse_rival(installation, &claim).await?;
         if claim.item != item && shelf.state() > 0 {
             return Err(foreign_state(identity, claim.item, item, shelf));
         }
@@ -160,6 +155,26 @@ impl Shell {
             secret,
             taken_over: stands && !same_holder && shelf.state() > 0,
         })
+    }
+
+    /// Refuses an identity whose `claim` another live Installation holds.
+    ///
+    /// # Errors
+    /// [`Failure::IdentityInUse`], and what reading ends in.
+    pub async fn refuse_rival(
+        &self,
+        installation: &Installation,
+        claim: &Claim,
+    ) -> Result<(), Failure> {
+        let namespace = installation.namespace().unwrap_or_default();
+        let is_own = claim.holder == Holder::of(installation);
+        if !is_own && self.is_live(&namespace, &claim.holder).await? {
+            return Err(Failure::IdentityInUse {
+                identity: installation.identity().to_owned(),
+                holder: claim.holder.name.clone(),
+            });
+        }
+        Ok(())
     }
 
     /// Makes sure that the claim counts version `number`.

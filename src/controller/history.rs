@@ -267,7 +267,10 @@ pub fn snapshot_identity(secret: &SecretObject) -> Option<String> {
 /// The item that a snapshot's Secret is of, if it can be read at all.
 pub fn snapshot_item(secret: &SecretObject) -> Option<String> {
     let intent: Intent = json(secret, key::INTENT).ok()?;
-    Some(intent.blueprint.item()?.to_owned())
+    match intent.blueprint.item() {
+        Some(item) => Some(item.to_owned()),
+        None => Some(json::<Pins>(secret, key::PINS).ok()?.artifact?.item),
+    }
 }
 
 /// Reads one credential and where it belongs.
@@ -380,7 +383,10 @@ fn read_snapshot(secret: &SecretObject, identity: &str) -> Result<Version, Failu
 }
 
 /// Strict JSON under `key`; the parser's words are dropped, since they may quote a value.
-fn json<T: for<'de> Deserialize<'de>>(secret: &SecretObject, key: &str) -> Result<T, Failure> {
+pub(super) fn json<T: for<'de> Deserialize<'de>>(
+    secret: &SecretObject,
+    key: &str,
+) -> Result<T, Failure> {
     serde_json::from_slice(precious::bytes(secret, key)?)
         .map_err(|_| foreign(describe(secret), format!("its key {key} is malformed")))
 }

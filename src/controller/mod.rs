@@ -4,12 +4,14 @@ pub mod apply;
 pub mod backoff;
 pub mod claim;
 pub mod credentials;
+pub mod delivery;
 pub mod drift;
 pub mod events;
 pub mod failure;
 pub mod finalize;
 pub mod history;
 pub mod intent;
+pub mod lookout;
 pub mod persist;
 pub mod plan;
 pub mod precious;
@@ -41,8 +43,10 @@ use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 
 use self::backoff::Backoffs;
+use self::lookout::Lookout;
 use self::shell::{Settings, Shell};
 use crate::acquire::interest::Interests;
+use crate::acquire::registry::Registries;
 use crate::api::names::FIELD_MANAGER;
 use crate::api::{ComputeProfile, Installation, Platform, ResolutionRecord};
 
@@ -65,9 +69,11 @@ pub async fn run(client: Client, settings: Settings) {
     let shell = Arc::new(Shell {
         client: client.clone(),
         recorder,
-        settings: settings.clone(),
         backoffs: Backoffs::default(),
         interests: interests.clone(),
+        registries: Registries::default(),
+        lookout: Lookout::new(settings.tag_interval),
+        settings: settings.clone(),
     });
 
     let controller = Controller::new(scope.api::<Installation>(), any());

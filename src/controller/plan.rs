@@ -15,7 +15,7 @@ use crate::contract::contracts::Contracts;
 use crate::document::diagnostic::{Code, Diagnostic};
 use crate::document::pointer::Pointer;
 use crate::materialize::RENDERER_VERSION;
-use crate::materialize::pins::{Pins, PlatformPins};
+use crate::materialize::pins::{ArtifactPins, Pins, PlatformPins};
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::{Context, Credential};
 use crate::resolution::record::{Record, record};
@@ -39,6 +39,8 @@ pub struct Plan {
     pub platform: PlatformPins,
     /// The pull secrets of its pods.
     pub image_pull_secrets: Vec<String>,
+    /// The OCI artifact that the item came from.
+    pub artifact: Option<ArtifactPins>,
 }
 
 impl Plan {
@@ -87,6 +89,7 @@ impl Plan {
             selections,
             platform,
             image_pull_secrets,
+            artifact,
         } = self;
         context.credentials = credentials;
         let resolution = resolve(&contracts, &context);
@@ -108,6 +111,7 @@ impl Plan {
             platform,
             images: selections.images,
             image_pull_secrets,
+            artifact,
         };
         let snapshot = Snapshot::of(&claim.id, number.to_string(), &context);
         let record = record(&contracts, &selections.recorded, &snapshot);

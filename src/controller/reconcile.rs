@@ -17,6 +17,7 @@ use super::intent::Intent;
 use super::plan::Plan;
 use super::shelf::Shelf;
 use super::shell::Shell;
+use crate::acquire::artifact::ARTIFACT;
 use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::interest::Interest;
 use crate::acquire::{Findings, Reader, support};
@@ -44,6 +45,8 @@ pub struct Pass {
     pub applied: Option<Applied>,
     /// What pinned things have changed outside.
     pub updates: Vec<String>,
+    /// How long until the tags that something is pinned by are looked at again. `None` where there is no tag.
+    pub look_again: Option<Duration>,
 }
 
 /// Brings one Installation a step closer to what its spec asks for, and says in status where it stands.
@@ -110,13 +113,18 @@ impl Pass {
         });
         let asks_registries = self.findings.as_ref().is_some_and(|findings| {
             let mut missing = findings.missing.iter();
-            missing.any(|missing| missing.deferred.missing.starts_with(IMAGE_DIGEST))
+            missing.any(|missing| {
+                let missing = &missing.deferred.missing;
+                missing.starts_with(IMAGE_DIGEST) || missing.starts_with(ARTIFACT)
+            })
         });
-        match (is_settled, asks_registries) {
-            (false, _) => Action::requeue(ON_ITS_WAY),
-            (true, true) => Action::requeue(SLOW),
-            (true, false) => Action::await_change(),
-        }
+        let delays = [
+            (!is_settled).then_some(ON_ITS_WAY),
+            asks_registries.then_some(SLOW),
+            self.look_again,
+        ];
+        let soonest = delays.into_iter().flatten().min();
+        soonest.map_or_else(Action::await_change, Action::requeue)
     }
 }
 
@@ -149,19 +157,24 @@ async fn advance(
 ) -> Result<(), Failure> {
     let namespace = installation.namespace().unwrap_or_default();
     let identity = installation.identity();
-    let (Some(intent), Some(item)) = (Intent::of(installation), installation.spec.blueprint.item())
-    else {
-        let mut findings = Findings::default();
-        reader
-            .acquire_item(&installation.spec.blueprint, &mut findings)
-            .await?;
+    let mut findings = Findings::default();
+    let Some(intent) = Intent::of(installation) else {
         pass.findings = Some(findings);
         return Ok(());
     };
     let shelf = shelf?;
     shelf.refuse_newer()?;
+    let delivered = shell
+        .deliver(installation, &intent, reader, &shelf, &mut findings)
+        .await?;
+    let Some(delivery) = delivered else {
+        pass.findings = Some(findings);
+        return Ok(());
+    };
     shell.ensure_finalizer(installation).await?;
-    let mut claim = shell.claim_identity(installation, item, &shelf).await?;
+    let mut claim = shell
+        .claim_identity(installation, &delivery.item, &shelf)
+        .await?;
     if claim.taken_over {
         let note = format!(
             "took over the retained state of identity {identity}: {} objects",
@@ -185,8 +198,8 @@ async fn advance(
     };
     pass.looked_back = true;
 
-    let mut findings = Findings::default();
     support::spec(&installation.spec, &mut findings);
+    let mut selected = false;
     pass.is_current = pass
         .current
         .as_ref()
@@ -202,6 +215,7 @@ async fn advance(
             &claim.claim.id,
             reader,
             pass.current.as_ref(),
+            delivery,
             &mut findings,
         )
         .await?
@@ -219,6 +233,7 @@ async fn advance(
                 )
                 .await?;
             pass.is_current = next.is_some();
+            selected = next.is_some();
             pass.current = next.or(pass.current.take());
         }
     }
@@ -239,6 +254,14 @@ async fn advance(
                 )
                 .await?,
         );
+    }
+    // Last, so that nothing waits for a registry.
+    if let Some(current) = pass.current.as_ref().filter(|_| pass.is_current) {
+        let (moved, again) = shell
+            .moved_tags(installation, reader, current, selected)
+            .await?;
+        pass.updates.extend(moved);
+        pass.look_again = again;
     }
     Ok(())
 }

@@ -1,10 +1,9 @@
 //! Selects everything that a spec resolves with, but credentials: what the last version pinned where the spec asks for no
 //! other, what is current where it does. Reads only.
 
-use std::sync::Arc;
-
 use kube::ResourceExt;
 
+use super::delivery::Delivery;
 use super::failure::Failure;
 use super::history::Version;
 use super::intent::Intent;
@@ -14,9 +13,8 @@ use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::selection::ImageFacts;
 use crate::acquire::{Findings, Reader, offer, published, selection, support};
 use crate::api::Installation;
-use crate::api::installation::BlueprintSource;
 use crate::contract::contracts::Contracts;
-use crate::contract::published::Published;
+use crate::materialize::pins::ArtifactPins;
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::Context;
 
@@ -33,18 +31,42 @@ impl Shell {
         installation_id: &str,
         reader: &Reader,
         current: Option<&(Version, AcceptedRecord)>,
+        delivery: Delivery,
         findings: &mut Findings,
     ) -> Result<Option<Plan>, Failure> {
         let namespace = installation.namespace().unwrap_or_default();
         // An explicit update selects everything current again: nothing is pinned for it but addresses and credentials.
         let pinned = current.filter(|(version, _)| version.intent.update == intent.update);
         let same = pinned.filter(|(version, _)| version.intent.blueprint == intent.blueprint);
-        let contracts = match same {
-            Some((_, accepted)) => Some(accepted.contracts().clone()),
+        let (contracts, artifact) = match same {
+            Some((version, accepted)) => (
+                Some(accepted.contracts().clone()),
+                version.pins.artifact.clone(),
+            ),
             None => {
+                let (item, artifact) = match delivery.artifact {
+                    Some(artifact) => {
+                        let pins = ArtifactPins {
+                            digest: artifact.digest,
+                            item: delivery.item,
+                        };
+                        (Some(artifact.item), Some(pins))
+                    }
+                    None => {
+                        let source = &installation.spec.blueprint;
+                        (reader.acquire_item(source, findings).await?, None)
+                    }
+                };
                 let published = pinned.map(|(_, accepted)| published::pinned(accepted.contracts()));
-                let source = &installation.spec.blueprint;
-                accepted_item(reader, source, published.unwrap_or_default(), findings).await?
+                let contracts = match item {
+                    Some(item) => {
+                        reader
+                            .validate(&item, published.unwrap_or_default(), findings)
+                            .await?
+                    }
+                    None => None,
+                };
+                (contracts, artifact)
             }
         };
         let Some(contracts) = contracts else {
@@ -114,8 +136,7 @@ impl Shell {
             .acquire_images(
                 &contracts,
                 |node| pinned_image(pinned?, &contracts, node),
-                &platform.registries,
-                &keyring,
+                &self.registries.client(&platform.registries, keyring),
                 findings,
             )
             .await;
@@ -167,21 +188,9 @@ impl Shell {
             } else {
                 pull_secrets
             },
+            artifact,
         }))
     }
-}
-
-/// The contracts of the item that `source` names, if it is there and valid; `published` are the components that are pinned.
-async fn accepted_item(
-    reader: &Reader,
-    source: &BlueprintSource,
-    published: Published,
-    findings: &mut Findings,
-) -> Result<Option<Arc<Contracts>>, Failure> {
-    let Some(item) = reader.acquire_item(source, findings).await? else {
-        return Ok(None);
-    };
-    Ok(reader.validate(&item, published, findings).await?)
 }
 
 /// What a version pinned of the image of `node`, if it still is the image that the node names.

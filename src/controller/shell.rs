@@ -2,6 +2,7 @@
 //! creating that several steps share; no decisions.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Secret;
@@ -13,7 +14,9 @@ use serde::de::DeserializeOwned;
 
 use super::backoff::Backoffs;
 use super::failure::{Asked, Failure, exists_already, is_absent};
+use super::lookout::Lookout;
 use crate::acquire::interest::Interests;
+use crate::acquire::registry::Registries;
 use crate::api::names::FIELD_MANAGER;
 
 /// What a running controller was told.
@@ -25,6 +28,8 @@ pub struct Settings {
     pub platform: String,
     /// The operator's own namespace: Secrets that objects of the cluster name are read there.
     pub operator_namespace: String,
+    /// How often, at most, the tags of one Installation are looked at.
+    pub tag_interval: Duration,
 }
 
 /// Everything that a reconcile needs from outside.
@@ -39,6 +44,10 @@ pub struct Shell {
     pub backoffs: Backoffs,
     /// What each Installation reads or waits for.
     pub interests: Interests,
+    /// The registries that images and artifacts come from.
+    pub registries: Registries,
+    /// Which of their tags have moved.
+    pub lookout: Lookout,
 }
 
 /// What became of an atomic create.

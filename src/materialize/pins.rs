@@ -27,6 +27,19 @@ pub struct Pins {
     /// The pull secrets of every pod; none where those of the default ServiceAccount serve.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub image_pull_secrets: Vec<String>,
+    /// The OCI artifact that the item came from, if it came from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<ArtifactPins>,
+}
+
+/// The OCI artifact that an item came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArtifactPins {
+    /// The digest of its manifest, as `sha256:` and 64 hexadecimal digits.
+    pub digest: String,
+    /// The slug of the item.
+    pub item: String,
 }
 
 /// The part of the Platform that workloads are made with.

@@ -2,6 +2,7 @@
 
 use installation_operator::api::Platform;
 use kube::Api;
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::TestNamespace;
@@ -12,6 +13,16 @@ impl TestNamespace {
     pub async fn platform(&self, spec: Value) {
         let platform: Platform = object(json!({"metadata": {"name": self.name}, "spec": spec}));
         create(&Api::all(self.client()), &platform).await;
+    }
+
+    /// Gives the Platform of this test another `spec`.
+    pub async fn change_platform(&self, spec: Value) {
+        let platforms = Api::<Platform>::all(self.client());
+        let change = Patch::Merge(json!({"spec": spec}));
+        platforms
+            .patch(&self.name, &PatchParams::default(), &change)
+            .await
+            .expect("a Platform to change");
     }
 
     /// A pull secret for `registry` with `password`.

@@ -19,6 +19,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+pub mod artifact;
 pub mod audit;
 pub mod catalog;
 pub mod chat;
@@ -34,12 +35,14 @@ pub mod pod;
 pub mod principal;
 pub mod proxy;
 pub mod refusal;
+pub mod registry;
 pub mod rollout;
 pub mod secrecy;
 pub mod stock;
 pub mod town;
 pub mod wait;
 
+pub use artifact::Parcel;
 pub use cluster::Cluster;
 pub use installation::installation;
 pub use item::Item;
@@ -47,4 +50,5 @@ pub use namespace::TestNamespace;
 pub use operator::Operator;
 pub use principal::Principal;
 pub use proxy::{ApiProxy, Moment};
+pub use registry::RealRegistry;
 pub use stock::{Counts, NOTHING, ONE_INSTALL, Stock};

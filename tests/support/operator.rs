@@ -23,6 +23,7 @@ pub struct Launch {
     kubeconfig: PathBuf,
     log: PathBuf,
     platform: String,
+    tag_interval: u64,
     proxy: Option<ApiProxy>,
 }
 
@@ -90,6 +91,7 @@ impl TestNamespace {
             kubeconfig: self.directory.join(format!("operator-{number}.kubeconfig")),
             log: self.directory.join(format!("operator-{number}.log")),
             platform: "default".to_owned(),
+            tag_interval: 900,
             namespace: self.name.clone(),
             principal,
             proxy: None,
@@ -130,6 +132,13 @@ impl Launch {
     #[must_use]
     pub fn platform(mut self, name: &str) -> Self {
         name.clone_into(&mut self.platform);
+        self
+    }
+
+    /// Looks at tags more often than in production.
+    #[must_use]
+    pub fn tag_interval(mut self, seconds: u64) -> Self {
+        self.tag_interval = seconds;
         self
     }
 
@@ -175,6 +184,7 @@ impl Launch {
                 &self.platform,
             ])
             .args(["--operator-namespace", &self.principal.namespace])
+            .args(["--tag-interval", &self.tag_interval.to_string()])
             .args(["--log", "debug"])
             .env("KUBECONFIG", &self.kubeconfig)
             .env("RUST_BACKTRACE", "1")

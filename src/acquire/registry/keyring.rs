@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use data_encoding::BASE64;
-use oci_client::secrets::RegistryAuth;
 use serde::Deserialize;
 
 use crate::resolution::secret::Secret;
@@ -19,8 +18,14 @@ pub struct Keyring {
 struct Key {
     host: String,
     path: String,
-    user: Secret<String>,
-    password: Secret<String>,
+    credentials: Credentials,
+}
+
+/// A user and a password. Two are equal when both parts are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Credentials {
+    pub(super) user: Secret<String>,
+    pub(super) password: Secret<String>,
 }
 
 #[derive(Deserialize)]
@@ -48,8 +53,10 @@ impl Keyring {
             Some(Key {
                 host,
                 path,
-                user: Secret::new(user),
-                password: Secret::new(password),
+                credentials: Credentials {
+                    user: Secret::new(user),
+                    password: Secret::new(password),
+                },
             })
         });
         match keys.collect::<Option<Vec<Key>>>() {
@@ -62,7 +69,7 @@ impl Keyring {
     }
 
     /// The credentials for `repository` of `registry`: of those that match, the ones for the longest path.
-    pub(super) fn find(&self, registry: &str, repository: &str) -> RegistryAuth {
+    pub(super) fn find(&self, registry: &str, repository: &str) -> Option<Credentials> {
         let below = |path: &str| {
             path.is_empty()
                 || repository
@@ -73,9 +80,7 @@ impl Keyring {
             .iter()
             .filter(|key| is_host(&key.host, registry) && below(&key.path))
             .max_by_key(|key| key.path.len())
-            .map_or(RegistryAuth::Anonymous, |key| {
-                RegistryAuth::Basic(key.user.expose().clone(), key.password.expose().clone())
-            })
+            .map(|key| key.credentials.clone())
     }
 }
 
@@ -109,10 +114,17 @@ fn place_of(place: &str) -> (String, String) {
     (host.to_owned(), path.to_owned())
 }
 
-/// Whether an entry's host, in which `*` stands for one label, is `registry`. Docker Hub has two names.
+/// Whether this is one of the names of Docker Hub.
+pub(super) fn is_hub(registry: &str) -> bool {
+    matches!(
+        registry,
+        "docker.io" | "index.docker.io" | "registry-1.docker.io"
+    )
+}
+
+/// Whether an entry's host, in which `*` stands for one label, is `registry`. Docker Hub has several.
 fn is_host(pattern: &str, registry: &str) -> bool {
-    const HUB: [&str; 3] = ["docker.io", "index.docker.io", "registry-1.docker.io"];
-    if HUB.contains(&pattern) && HUB.contains(&registry) {
+    if is_hub(pattern) && is_hub(registry) {
         return true;
     }
     let (pattern, registry): (Vec<&str>, Vec<&str>) =
@@ -136,12 +148,11 @@ mod tests {
         keyring
     }
 
-    fn user(found: RegistryAuth) -> String {
-        match found {
-            RegistryAuth::Basic(user, _) => user,
-            RegistryAuth::Anonymous => "nobody".to_owned(),
-            RegistryAuth::Bearer(_) => "a token".to_owned(),
-        }
+    fn user(found: Option<Credentials>) -> String {
+        found.map_or_else(
+            || "nobody".to_owned(),
+            |credentials| credentials.user.expose().clone(),
+        )
     }
 
     #[test]
@@ -181,10 +192,9 @@ mod tests {
             let config = json!({"auths": {"r": auth}}).to_string();
             assert_eq!(keyring.add(config.as_bytes()), expected.is_some());
             if let Some((user, password)) = expected {
-                assert_eq!(
-                    keyring.find("r", "x"),
-                    RegistryAuth::Basic(user.into(), password.into())
-                );
+                let found = keyring.find("r", "x").expect("an entry");
+                assert_eq!(found.user.expose(), user);
+                assert_eq!(found.password.expose(), password);
             }
         }
     }

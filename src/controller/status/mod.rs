@@ -65,6 +65,7 @@ pub fn derive(subject: &Subject, pass: &Pass, failure: Option<&Failure>) -> Inst
             slug: blueprint.slug.clone(),
             revision: number(blueprint.revision),
             digest: record.blueprint_digest.to_string(),
+            artifact: version.artifact(),
         });
         status.credentials = record
             .credentials

@@ -22,14 +22,13 @@ use super::resolve;
 use super::resolved::Resolved;
 use super::snapshot::Snapshot;
 use crate::contract::contracts::Contracts;
-use crate::contract::item::{BLUEPRINT, Item};
+use crate::contract::item::{BLUEPRINT, Item, slug};
 use crate::contract::published::{Published, Source};
 use crate::contract::validate::validate_item;
 use crate::document::diagnostic::{Code, Diagnostic, Stage};
 use crate::document::digest::Digest;
 use crate::document::pointer::Pointer;
 use crate::document::result::{Profile, ValidationResult};
-use crate::document::yaml;
 
 /// The bytes of accepted documents, by their digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -217,13 +216,6 @@ fn rebuild(record: &Record, sources: &Sources, breaches: &mut Breaches) -> Optio
     );
     breaches.refuse("the recorded documents", &validation.result);
     validation.contracts
-}
-
-/// The slug of a blueprint, which is the name of the item that it stands in (CORE-ITEM-001).
-fn slug(blueprint: &[u8]) -> Option<String> {
-    let document = yaml::parse(blueprint).ok()?;
-    let slug = document.value.pointer("/metadata/slug")?.as_str()?;
-    Some(slug.to_owned())
 }
 
 /// The path from the item's root that a local reference leads to; nothing for a published one.
