@@ -9,6 +9,7 @@ pub mod image;
 pub mod interest;
 pub mod offer;
 pub mod parameter;
+pub mod placement;
 pub mod platform;
 pub mod profile;
 pub mod registry;

@@ -1,9 +1,10 @@
-//! What of the Platform an installation is made with, selected once and pinned: the edge, and what serves each volume.
-//! Pure.
+//! What of the Platform an installation is made with, selected once and pinned: the edge, what serves each volume,
+//! and where nodes may run. Pure.
 
 use std::collections::BTreeMap;
 
 use super::findings::{Document, Findings};
+use super::placement;
 use crate::api::platform::{AccessMode, PlatformSpec, StorageOffer};
 use crate::contract::blueprint::compute::VolumeAllocation;
 use crate::contract::blueprint::exposure::Exposure;
@@ -54,6 +55,12 @@ pub fn select(
         edge,
         network_policy: pinned.map_or(platform.network_policy, |pinned| pinned.network_policy),
         volumes,
+        placement: placement::select(
+            contracts,
+            &platform.placement,
+            pinned.map(|pinned| &pinned.placement),
+            findings,
+        ),
     }
 }
 
@@ -141,7 +148,7 @@ fn access_mode(shared: bool, offer: &StorageOffer) -> Option<AccessMode> {
         .find(|mode| offer.access_modes.contains(mode))
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a String>) -> String {
+pub(super) fn list<'a>(names: impl Iterator<Item = &'a String>) -> String {
     let names: Vec<&str> = names.map(String::as_str).collect();
     if names.is_empty() {
         "none, as it has none yet".to_owned()

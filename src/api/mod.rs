@@ -8,6 +8,7 @@ pub mod condition;
 pub mod crd;
 pub mod installation;
 pub mod names;
+pub mod placement;
 pub mod platform;
 pub mod precious;
 pub mod profile;

@@ -1,4 +1,5 @@
-//! `Platform`: what the cluster offers to every installation: its public edge, its storage and its network policy.
+//! `Platform`: what the cluster offers to every installation: its public edge, its storage, its placement
+//! terms and its network policy.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +7,8 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
+
+use super::placement::PlacementTerms;
 
 #[allow(
     clippy::duplicated_attributes,
@@ -50,6 +53,9 @@ pub struct PlatformSpec {
     /// What storage there is for volumes.
     #[serde(default)]
     pub storage: Storage,
+    /// What the placement pins of blueprints mean for cluster nodes.
+    #[serde(default)]
+    pub placement: PlacementTerms,
     /// Registries that are not asked with TLS by the system's certificate authorities.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
@@ -66,6 +72,7 @@ impl Default for PlatformSpec {
             cluster_domain: cluster_local(),
             edge: None,
             storage: Storage::default(),
+            placement: PlacementTerms::default(),
             registries: Vec::new(),
             network_policy: NetworkPolicyMode::default(),
         }

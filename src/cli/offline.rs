@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::selection::{ImageFacts, Selections};
-use crate::acquire::{Document, Findings, directory, offer, selection, support};
+use crate::acquire::{Document, Findings, directory, offer, placement, selection};
 use crate::api::platform::PlatformSpec;
 use crate::api::profile::ProfileVersion;
 use crate::contract::blueprint::parameter::Supply;
@@ -103,8 +103,8 @@ impl Offline {
             return Ok((None, findings));
         };
         refuse_credentials(&contracts, &context)?;
-        support::nodes(&contracts, &mut findings);
         let profiles = named_profiles(&contracts, profiles, &mut findings);
+        placement::check(&contracts, &profiles, &mut findings);
         let images = named_images(&contracts, &images, &mut findings);
         let selections = selection::select(&contracts, &profiles, &images, &mut findings);
         let offered = offer::select(&contracts, &platform, None, &mut findings);

@@ -12,7 +12,7 @@ use super::plan::{Plan, refuse_shrinking};
 use super::shell::Shell;
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::selection::ImageFacts;
-use crate::acquire::{Findings, Reader, offer, selection, support};
+use crate::acquire::{Findings, Reader, offer, placement, selection};
 use crate::api::Installation;
 use crate::api::installation::BlueprintSource;
 use crate::contract::contracts::Contracts;
@@ -47,7 +47,6 @@ impl Shell {
         let Some(contracts) = contracts else {
             return Ok(None);
         };
-        support::nodes(&contracts, findings);
         if let Some((_, accepted)) = current {
             refuse_shrinking(accepted.record(), &contracts, findings);
         }
@@ -70,6 +69,7 @@ impl Shell {
         let profiles = reader
             .acquire_profiles(&contracts, profile, findings)
             .await?;
+        placement::check(&contracts, &profiles, findings);
         let platform = reader.platform(&self.settings.platform).await?;
         let named: Vec<String> = intent
             .image_pull_secrets

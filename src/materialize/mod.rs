@@ -11,6 +11,7 @@ pub mod metadata;
 mod network;
 mod node;
 pub mod pins;
+mod placement;
 mod pod;
 mod probe;
 mod route;
