@@ -2,9 +2,11 @@
 //! Reads only. What is not there becomes a [`Missing`], what is wrong a diagnostic; only a cluster that cannot be asked is
 //! an error.
 
+pub mod address;
 pub mod allocation;
 pub mod directory;
 pub mod findings;
+pub mod hostname;
 pub mod image;
 pub mod interest;
 pub mod offer;

@@ -8,7 +8,6 @@ use crate::document::pointer::Pointer;
 pub fn spec(spec: &InstallationSpec, findings: &mut Findings) {
     let asked = [
         ("connections", !spec.connections.is_empty()),
-        ("hostnames", !spec.hostnames.is_empty()),
         ("redeploy", spec.redeploy.is_some()),
         ("migrate", !spec.migrate.is_empty()),
         ("rollback", spec.rollback.is_some()),

@@ -19,6 +19,10 @@ pub struct Controller {
     /// The name of the Platform object that says what the cluster offers.
     #[arg(long, env = "PLATFORM", default_value = "default")]
     platform: String,
+    /// The namespace of the operator itself, where it keeps which Installation has which public host name. All operators
+    /// of a cluster share one. The one that it runs in, or the kubeconfig's, when left out.
+    #[arg(long, env = "OPERATOR_NAMESPACE")]
+    operator_namespace: Option<String>,
     /// What to log, as a tracing filter: a level, or target=level, separated by commas.
     #[arg(long, env = "LOG", default_value = "info")]
     log: String,
@@ -51,9 +55,13 @@ impl Controller {
         }
         tokio::runtime::Runtime::new()?.block_on(async {
             let client = client().await?;
+            let operator_namespace = self
+                .operator_namespace
+                .unwrap_or_else(|| client.default_namespace().to_owned());
             tracing::info!(
                 namespace = self.namespace,
                 platform = self.platform,
+                operator_namespace,
                 version = env!("CARGO_PKG_VERSION"),
                 "starting"
             );
@@ -62,6 +70,7 @@ impl Controller {
                 Settings {
                     namespace: self.namespace,
                     platform: self.platform,
+                    operator_namespace,
                 },
             )
             .await;

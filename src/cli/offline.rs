@@ -9,7 +9,9 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
+use crate::acquire::address::Addresses;
 use crate::acquire::allocation::{Allocations, Allocator};
+use crate::acquire::hostname::Chosen;
 use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::selection::{ImageFacts, Selections};
 use crate::acquire::{Document, Findings, directory, offer, placement, selection};
@@ -113,8 +115,11 @@ impl Offline {
             namespace: &self.namespace,
             cluster_domain: &platform.cluster_domain,
             edge: platform.edge.as_ref(),
+            domains: platform.edge.as_ref().map_or(&[], |edge| &edge.domains),
+            chosen: &Chosen::new(),
+            addresses: &Addresses::new(),
             before: &Allocations::new(),
-            keep: false,
+            kept: None,
             given: &context.allocations,
         };
         context.allocations = allocator.allocate(&contracts, &mut findings);

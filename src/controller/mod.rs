@@ -9,6 +9,7 @@ pub mod events;
 pub mod failure;
 pub mod finalize;
 pub mod history;
+pub mod hostnames;
 pub mod intent;
 pub mod persist;
 pub mod plan;
@@ -62,6 +63,7 @@ pub async fn run(client: Client, settings: Settings) {
         },
     );
     let interests = Interests::default();
+    let home = settings.operator_namespace.clone();
     let shell = Arc::new(Shell {
         client: client.clone(),
         recorder,
@@ -77,6 +79,16 @@ pub async fn run(client: Client, settings: Settings) {
             .owns(scope.api::<GrpcRoute>(), managed())
     } else {
         tracing::info!("the cluster serves no Gateway API: routes are not watched until a restart");
+        controller
+    };
+    // Where the operator looks at one namespace alone, its own is another.
+    let controller = if scope.is_without(&home) {
+        controller.watches(
+            Api::<PartialObjectMeta<Secret>>::namespaced(client.clone(), &home),
+            any(),
+            watches::waking(&interests),
+        )
+    } else {
         controller
     };
     controller
@@ -159,6 +171,13 @@ struct Scope {
 }
 
 impl Scope {
+    /// Whether objects of `namespace` are not in it.
+    fn is_without(&self, namespace: &str) -> bool {
+        self.namespace
+            .as_ref()
+            .is_some_and(|watched| watched != namespace)
+    }
+
     fn api<K>(&self) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope>,

@@ -96,16 +96,24 @@ impl Shell {
             pinned.map(|(version, _)| &version.pins.platform),
             findings,
         );
+        let addresses = reader.acquire_addresses(installation, &contracts).await?;
+        let domains = platform.edge.as_ref().map(|edge| &*edge.domains);
         let allocator = Allocator {
             installation: &intent.installation,
             namespace: &namespace,
             cluster_domain: &platform.cluster_domain,
             edge: offered.edge.as_ref(),
+            domains: domains.unwrap_or_default(),
+            chosen: &intent.hostnames,
+            addresses: &addresses,
             before: &before,
-            keep: pinned.is_some(),
+            kept: pinned.map(|(version, _)| &version.intent.hostnames),
             given: &Allocations::new(),
         };
         let allocations = allocator.allocate(&contracts, findings);
+        self.note_hostnames(reader, &allocations);
+        self.check_hostnames(installation, &allocations, findings)
+            .await?;
         let asked = intent.parameters.keys();
         let withheld = asked.filter(|name| !parameters.contains_key(*name));
         let context = Context {

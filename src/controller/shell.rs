@@ -23,6 +23,8 @@ pub struct Settings {
     pub namespace: Option<String>,
     /// The name of the Platform object that holds for them.
     pub platform: String,
+    /// The operator's own namespace, where it keeps the claims of host names.
+    pub operator_namespace: String,
 }
 
 /// Everything that a reconcile needs from outside.

@@ -156,6 +156,8 @@ impl Launch {
                 &self.namespace,
                 "--platform",
                 &self.platform,
+                "--operator-namespace",
+                &self.principal.namespace,
             ])
             .args(["--log", "debug"])
             .env("KUBECONFIG", &self.kubeconfig)
