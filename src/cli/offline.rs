@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
+use super::given_platform;
 use crate::acquire::address::Addresses;
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::hostname::Chosen;
@@ -159,8 +160,7 @@ impl Offline {
             );
         }
         let platform = match members.remove("platform") {
-            Some(platform) => serde_json::from_value(platform)
-                .context("platform is malformed: give the spec of a Platform")?,
+            Some(platform) => given_platform::read(platform)?,
             None => PlatformSpec::default(),
         };
         // For readers: which values are not the real ones.
