@@ -10,9 +10,9 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use support::TestNamespace;
 use support::install::object;
 use support::wait::eventually;
+use support::{Moment, TestNamespace};
 
 /// A host name that no other test claims: a cluster has each once.
 fn hostname(test: &TestNamespace, label: &str) -> String {
@@ -133,8 +133,8 @@ async fn of_two_installations_in_two_namespaces_one_has_a_host_name() {
         test.create(&wiki(test, &wanted).await).await;
     }
     let launches = (
-        left.operator_from(&home).await.platform(&left.name),
-        right.operator_from(&home).await.platform(&right.name),
+        left.operator_at(&home).await.platform(&left.name),
+        right.operator_at(&home).await.platform(&right.name),
     );
     let _operators = (launches.0.start(), launches.1.start());
     let settled = async |test: &TestNamespace| {
@@ -215,6 +215,31 @@ async fn a_host_name_is_kept_over_restarts_and_found_again_after_a_restore() {
     operator.restart();
     test.wait_until_materialized("wiki").await;
     assert_eq!(uid().await, Some(again));
+}
+
+#[tokio::test]
+async fn a_claim_that_a_crash_left_is_let_go_with_the_spec_that_wanted_it() {
+    let test = TestNamespace::new("host-crash").await;
+    offer(&test, &test).await;
+    let launch = test.operator().await.platform(&test.name);
+    let launch = launch.through_proxy(&test).await;
+    // After the finalizer, the identity's claim and the credential.
+    launch.kill_at(Moment::After(4));
+    let mut operator = launch.start();
+    let (first, second) = (hostname(&test, "first"), hostname(&test, "second"));
+    test.create(&wiki(&test, &first).await).await;
+    operator.ended().await;
+    assert_eq!(claimed(&test).await, [first]);
+    assert_eq!(test.stock().await.of(Precious::Source).len(), 0);
+
+    test.merge(
+        "wiki",
+        json!({"spec": {"hostnames": {"web": {"http": second}}}}),
+    )
+    .await;
+    operator.restart();
+    test.wait_until_materialized("wiki").await;
+    assert_eq!(claimed(&test).await, [second]);
 }
 
 #[tokio::test]

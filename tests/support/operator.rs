@@ -39,6 +39,22 @@ impl TestNamespace {
     /// An operator for this namespace, not yet started.
     pub async fn operator(&self) -> Launch {
         let principal = self.principal("operator", &["installation-operator"]).await;
+        self.bind_catalog(&principal).await;
+        self.launch(principal)
+    }
+
+    /// An operator for this namespace that lives in `home`, with no more rights there than host names take.
+    pub async fn operator_at(&self, home: &TestNamespace) -> Launch {
+        let principal = home
+            .principal("operator", &["installation-operator-hostnames"])
+            .await;
+        self.bind(&principal, "installation-operator").await;
+        self.bind_catalog(&principal).await;
+        self.launch(principal)
+    }
+
+    /// Lets `principal` read what the cluster offers, for as long as this namespace lives.
+    async fn bind_catalog(&self, principal: &Principal) {
         let mut catalog = principal::binding("installation-operator-catalog", &principal.subject());
         catalog["metadata"] = json!({
             "name": format!("installation-operator-catalog-{}", self.name),
@@ -49,7 +65,6 @@ impl TestNamespace {
             &object(catalog),
         )
         .await;
-        self.launch(principal)
     }
 
     /// An operator for this namespace that lives in `home`, as in production: it survives the end of this one.
