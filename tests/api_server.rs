@@ -372,6 +372,19 @@ async fn an_installation_that_breaks_a_rule_is_refused_with_the_remedy() {
             "the keys are node names",
         ),
         (
+            "a hostname in capitals",
+            wiki().with("hostnames", json!({"web": {"http": "Wiki.example.org"}})),
+            "spec.hostnames.web.http",
+        ),
+        (
+            "a hostname with a label of 64 characters",
+            wiki().with(
+                "hostnames",
+                json!({"web": {"http": format!("{}.example.org", "a".repeat(64))}}),
+            ),
+            "spec.hostnames.web.http",
+        ),
+        (
             "a hostname of no endpoint name",
             wiki().with("hostnames", json!({"web": {"a-b": "h"}})),
             "the keys are endpoint names",
@@ -779,6 +792,50 @@ async fn a_record_never_changes() {
     )
     .await
     .unwrap();
+}
+
+#[tokio::test]
+async fn placement_terms_are_terms_and_labels() {
+    let test = TestNamespace::new("platform").await;
+    let platform = |placement: Value| {
+        json!({
+            "apiVersion": "install.musher.dev/v1alpha1",
+            "kind": "Platform",
+            "metadata": {"name": test.name},
+            "spec": {"placement": placement},
+        })
+    };
+    let labels = json!({"nvidia.com/gpu.present": "true"});
+    let every_pin = json!({
+        "cpuArchitectures": {"riscv64": {"kubernetes.io/arch": "riscv64"}},
+        "cpuDedication": {"dedicated": labels},
+        "minAcceleratorMemoryGiB": {"label": "nvidia.com/gpu.memory", "unit": "MiB"},
+        "acceleratorRuntimes": {"cuda": labels},
+        "acceleratorInterconnect": {"nvlink": labels},
+        "acceleratorSKUClass": {"h100": labels},
+        "networkClass": {"standard": {}},
+    });
+    test.try_create(&platform(every_pin)).await.unwrap();
+    for (name, placement, message) in [
+        (
+            "a term in capitals",
+            json!({"networkClass": {"Fast": {}}}),
+            "a placement term has lower-case letters",
+        ),
+        (
+            "a value that no label has",
+            json!({"networkClass": {"fast": {"net": "a b"}}}),
+            "spec.placement.networkClass.fast.net",
+        ),
+        (
+            "a unit of another world",
+            json!({"minAcceleratorMemoryGiB": {"label": "memory", "unit": "GB"}}),
+            "spec.placement.minAcceleratorMemoryGiB.unit",
+        ),
+    ] {
+        test.assert_refused(name, platform(placement), message)
+            .await;
+    }
 }
 
 fn profile(name: &str) -> Value {

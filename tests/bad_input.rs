@@ -93,6 +93,24 @@ async fn what_is_wrong_is_said_and_stalls() {
                 "resolution ERR_INVALID_RESOLUTION_CONTEXT Installation:/spec/parameters/siteTitle/secretKeyRef",
             ),
         ),
+        (
+            "no-node",
+            item.installation("no-node")
+                .with("hostnames", json!({"wbe": {"http": "wiki.example.org"}})),
+            Invalid("semantic ERR_UNKNOWN_NODE Installation:/spec/hostnames/wbe/http"),
+        ),
+        (
+            "no-endpoint",
+            item.installation("no-endpoint")
+                .with("hostnames", json!({"web": {"grpc": "wiki.example.org"}})),
+            Invalid("semantic ERR_UNKNOWN_ENDPOINT Installation:/spec/hostnames/web/grpc"),
+        ),
+        (
+            "private-endpoint",
+            item.installation("private-endpoint")
+                .with("hostnames", json!({"web": {"http": "wiki.example.org"}})),
+            Invalid("semantic ERR_ENDPOINT_NOT_PUBLIC Installation:/spec/hostnames/web/http"),
+        ),
     ];
     for (_, builder, _) in &cases {
         test.create(&builder.build()).await;
@@ -211,11 +229,6 @@ async fn what_is_missing_is_said_and_awaited() {
             "redeploy",
             item.installation("redeploy").with("redeploy", json!({"token": "1"})),
             Incomplete("BP-RESOLVE-001 support:redeploy Installation:/spec/redeploy"),
-        ),
-        (
-            "hostnames",
-            item.installation("hostnames").with("hostnames", json!({"web": {"http": "wiki.example.org"}})),
-            Incomplete("BP-RESOLVE-001 support:hostnames Installation:/spec/hostnames"),
         ),
         (
             "connections",

@@ -203,3 +203,86 @@ async fn a_context_from_a_cluster_holds_no_secret_and_resolves() {
     assert!(shown.contains("web:in:title = \"Notes\""), "{shown}");
     assert!(shown.contains("web:in:token = [redacted]"), "{shown}");
 }
+
+#[tokio::test]
+async fn the_context_of_an_installation_renders_its_public_addresses() {
+    let test = TestNamespace::new("context-public").await;
+    let _operator = test.operator().await.platform(&test.name).start();
+    test.platform(json!({"edge": {
+        "domains": [{"domain": "example.org"}],
+        "gateway": {"name": "edge", "namespace": "gateway-system"},
+        "loadBalancer": {},
+    }}))
+    .await;
+    let item = test.item().await.public().edited(
+        "blueprint.yaml",
+        "componentRef: ./db.yaml\n",
+        "componentRef: ./db.yaml\n      exposure: { main: PUBLIC }\n",
+    );
+    let hostname = format!("wiki.{}.example.org", test.name);
+    let wiki = item
+        .installation("wiki")
+        .with("hostnames", json!({"web": {"http": hostname}}));
+    test.create(&wiki.build()).await;
+    let wiki = test.wait_until_materialized("wiki").await;
+    let endpoints = wiki.status.expect("a status").endpoints.into_iter();
+    let mut told = endpoints.filter_map(|endpoint| endpoint.public_address);
+    let (address, url) = (told.next().expect("of db"), told.next().expect("of web"));
+    assert_eq!(url, format!("https://{hostname}"));
+
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_installation-operator"))
+            .env("KUBECONFIG", &test.cluster.state.kubeconfig)
+            .args(arguments)
+            .args(["--namespace", &test.name])
+            .output()
+            .expect("the operator runs");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{told}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let text = run(&[
+        "context",
+        "--platform",
+        &test.name,
+        "--installation",
+        "wiki",
+    ]);
+    let (directory, context) = (
+        test.directory.join("acme-wiki"),
+        test.directory.join("wiki.json"),
+    );
+    std::fs::write(&context, text).expect("a file");
+    std::fs::create_dir_all(&directory).expect("a directory");
+    for (path, text) in &item.files {
+        std::fs::write(directory.join(path), text).expect("a file");
+    }
+    let path = |path: &std::path::Path| path.to_str().expect("a path").to_owned();
+    let (directory, context) = (path(&directory), path(&context));
+    let rendered = run(&[
+        "render",
+        &directory,
+        "--context",
+        &context,
+        "--name",
+        "wiki",
+    ]);
+    let objects: Vec<Value> = serde_saphyr::from_multiple(&rendered).expect("YAML");
+    let of = |kind: &str, field: &str| {
+        let all = objects.iter().filter(|object| object["kind"] == kind);
+        all.map(|object| object["spec"][field].clone())
+            .collect::<Vec<Value>>()
+    };
+    assert_eq!(of("HTTPRoute", "hostnames"), [json!([hostname])]);
+    let types = of("Service", "type");
+    assert!(types.contains(&json!("LoadBalancer")), "{types:?}");
+    let file: Value =
+        serde_json::from_slice(&std::fs::read(&context).expect("a file")).expect("JSON");
+    let given = &file["allocations"]["db"]["main"]["public"];
+    let given = format!(
+        "{}:{}",
+        given["hostname"].as_str().expect("an address"),
+        given["port"]
+    );
+    assert_eq!(given, address);
+}

@@ -7,28 +7,15 @@ use installation_operator::api::Installation;
 use installation_operator::api::condition::ConditionType;
 use k8s_openapi::api::networking::v1::Ingress;
 use serde_json::{Value, json};
+use support::TestNamespace;
 use support::wait::eventually;
-use support::{Item, TestNamespace};
 
 const DOMAIN: &str = "apps.example.org";
-
-fn public(item: Item) -> Item {
-    item.edited(
-        "blueprint.yaml",
-        "componentRef: ./web.yaml\n",
-        "componentRef: ./web.yaml\n      exposure: { http: PUBLIC }\n",
-    )
-    .edited(
-        "web.yaml",
-        "  contract:\n",
-        "    health: { readiness: { http: { endpoint: http, path: /healthz }, initialDelaySeconds: 0, periodSeconds: 1 } }\n  contract:\n",
-    )
-}
 
 impl TestNamespace {
     async fn install_public_wiki(&self, edge: Value) -> Installation {
         self.platform(json!({"edge": edge})).await;
-        let wiki = public(self.item().await).installation("wiki").build();
+        let wiki = self.item().await.public().installation("wiki").build();
         self.create(&wiki).await;
         self.wait_for_condition("wiki", ConditionType::Ready, "True")
             .await
@@ -109,7 +96,7 @@ async fn a_public_endpoint_waits_for_an_edge_and_goes_on_when_there_is_one() {
     let test = TestNamespace::new("edge").await;
     let _rollout = test.pods_become_ready();
     let _operator = test.operator().await.platform(&test.name).start();
-    let wiki = public(test.item().await).installation("wiki").build();
+    let wiki = test.item().await.public().installation("wiki").build();
     test.create(&wiki).await;
     test.wait_for_reason("wiki", ConditionType::Reconciling, "Incomplete")
         .await;

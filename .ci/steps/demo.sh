@@ -84,7 +84,7 @@ start_operator() {
   write_operator_kubeconfig
   # In a session of its own, so that it outlives this terminal when it is kept.
   KUBECONFIG=$directory/operator.kubeconfig \
-    setsid "$operator" controller >"$directory/operator.log" 2>&1 </dev/null &
+    setsid "$operator" controller --operator-namespace "$operator_namespace" >"$directory/operator.log" 2>&1 </dev/null &
   echo $! >"$directory/operator.pid"
   disown
   echo "its log is $directory/operator.log"

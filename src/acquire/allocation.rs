@@ -1,13 +1,15 @@
 //! Endpoint allocation: private names from the Service that a node will have and the cluster's domain, public ones from
-//! the domains of the edge. Pure.
+//! the domains of the edge, chosen ones, or addresses that load balancers have given. Pure.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::address::{self, Addresses};
 use super::findings::{Document, Findings};
+use super::hostname::{self, Chosen, Domains};
 use crate::api::names;
-use crate::api::platform::{Edge, Scheme};
+use crate::api::platform::{Domain, Edge, Scheme};
 use crate::contract::blueprint::exposure::Exposure;
 use crate::contract::component::endpoint::{Endpoint, Protocol};
 use crate::contract::contracts::Contracts;
@@ -27,12 +29,27 @@ pub struct Allocator<'a> {
     pub cluster_domain: &'a str,
     /// The edge that PUBLIC endpoints are reached through.
     pub edge: Option<&'a Edge>,
+    /// The domains that host names are given under now: who may use which is never pinned.
+    pub domains: &'a [Domain],
+    /// The host names that the spec chooses.
+    pub chosen: &'a Chosen,
+    /// What load balancers have given.
+    pub addresses: &'a Addresses,
     /// The allocations before.
     pub before: &'a Allocations,
-    /// Whether those are kept as they are.
-    pub keep: bool,
+    /// The host names that were chosen for those. They are kept as they are; but for a choice that is another now.
+    /// `None` where everything is selected anew.
+    pub kept: Option<&'a Chosen>,
     /// Evidence from outside, which stands as it is.
     pub given: &'a Allocations,
+}
+
+/// An endpoint on its way to an address.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    node: &'a str,
+    name: &'a str,
+    endpoint: &'a Endpoint,
 }
 
 impl Allocator<'_> {
@@ -40,6 +57,7 @@ impl Allocator<'_> {
     /// identity is kept; what may change and does gets the next version, so that no version ever means two things. A
     /// public address that cannot be given is missing.
     pub fn allocate(&self, contracts: &Contracts, findings: &mut Findings) -> Allocations {
+        hostname::check(self.chosen, contracts, findings);
         let mut allocations = self.given.clone();
         for (node, contract) in &contracts.components {
             let Some(running) = &contract.component.spec.workload else {
@@ -49,14 +67,19 @@ impl Allocator<'_> {
             let given = self.given.get(node);
             let is_given = |name: &String| given.is_some_and(|given| given.contains_key(name));
             for (name, endpoint) in running.endpoints.iter().filter(|(name, _)| !is_given(name)) {
-                let before = self.before_of(node, name);
-                let is_public = authored.exposure(name) == Exposure::Public;
-                let public = match before.as_ref().and_then(|before| before.public.clone()) {
-                    _ if !is_public => None,
-                    Some(facts) if self.keep => Some(facts),
-                    _ => self.public(node, name, endpoint, findings),
+                let place = Place {
+                    node,
+                    name,
+                    endpoint,
                 };
-                let evidence = choose(self.fresh(node, name, public), before, self.keep);
+                let before = self.before_of(node, name);
+                let public = (authored.exposure(name) == Exposure::Public)
+                    .then(|| {
+                        let before = before.as_ref().and_then(|before| before.public.as_ref());
+                        self.public(place, before, findings)
+                    })
+                    .flatten();
+                let evidence = choose(self.fresh(node, name, public), before, self.kept.is_some());
                 allocations.entry(node.clone()).or_default().insert(
                     name.clone(),
                     serde_json::to_value(evidence).expect("an allocation is plain data"),
@@ -85,61 +108,179 @@ impl Allocator<'_> {
     /// The public facts of an endpoint, as far as the edge has any for this namespace.
     fn public(
         &self,
-        node: &str,
-        name: &str,
-        endpoint: &Endpoint,
+        place: Place,
+        before: Option<&PublicFacts>,
         findings: &mut Findings,
     ) -> Option<PublicFacts> {
-        let mut wait = |missing: String, remedy: String| {
-            let path = Pointer::of(["spec", "components", node, "exposure", name]);
-            findings.wait(Document::Blueprint, "BP-NODE-005", path, missing, remedy);
-            None
-        };
-        if !endpoint.protocol.is_http_family() {
-            return wait(
-                format!("support:exposure:{node}:{name}"),
-                format!(
-                    "this version gives no address to PUBLIC endpoints of TCP and UDP yet: endpoint {name} of node {node} waits for a version that does"
-                ),
-            );
-        }
-        let routes = |edge: &&Edge| edge.gateway.is_some() || edge.ingress.is_some();
-        let Some(edge) = self.edge.filter(routes) else {
-            return wait(
-                format!("edge:{node}:{name}"),
-                format!(
-                    "endpoint {name} of node {node} is PUBLIC and the cluster has no edge for it: give the Platform an edge with a gateway or an ingress, or expose the endpoint as PRIVATE"
-                ),
-            );
-        };
-        match self.domain(edge) {
-            Some(domain) => Some(PublicFacts {
-                hostname: Some(format!(
-                    "{}.{domain}",
-                    names::hostname(self.namespace, self.installation, node, name)
-                )),
-                port: edge.port,
-                scheme: Some(scheme(edge.scheme, endpoint.protocol).to_owned()),
-                path: None,
-            }),
-            None => wait(
-                format!("domain:{node}:{name}"),
-                format!(
-                    "endpoint {name} of node {node} is PUBLIC and namespace {} may use no domain of the edge: add it to one under edge.domains of the Platform",
-                    self.namespace
-                ),
-            ),
+        let is_http = place.endpoint.protocol.is_http_family();
+        // An endpoint whose protocol is of another family now has no address yet.
+        let before = before.filter(|before| before.scheme.is_some() == is_http);
+        if is_http {
+            self.hostname(place, before, findings)
+        } else {
+            self.address(place, before, findings)
         }
     }
 
-    /// The first domain that the namespace may use.
-    fn domain<'e>(&self, edge: &'e Edge) -> Option<&'e str> {
-        let may_use =
-            |namespaces: &Vec<String>| namespaces.iter().any(|name| name == self.namespace);
-        edge.domains
+    /// A host name under a domain, for the HTTP family.
+    fn hostname(
+        &self,
+        place: Place,
+        before: Option<&PublicFacts>,
+        findings: &mut Findings,
+    ) -> Option<PublicFacts> {
+        let Place {
+            node,
+            name,
+            endpoint,
+        } = place;
+        let choice = hostname::choice(self.chosen, node, name);
+        if let (Some(before), Some(kept)) = (before, self.kept)
+            && choice == hostname::choice(kept, node, name)
+        {
+            let spoken = match before.scheme.as_deref() {
+                Some("http" | "ws") => Scheme::Http,
+                _ => Scheme::Https,
+            };
+            return Some(PublicFacts {
+                scheme: Some(scheme(spoken, endpoint.protocol).to_owned()),
+                ..before.clone()
+            });
+        }
+        let routes = |edge: &&Edge| edge.gateway.is_some() || edge.ingress.is_some();
+        let Some(edge) = self.edge.filter(routes) else {
+            let remedy = format!(
+                "endpoint {name} of node {node} is PUBLIC and the cluster has no edge for it: give the Platform an edge with a gateway or an ingress, or expose the endpoint as PRIVATE"
+            );
+            place.wait("edge", remedy, findings);
+            return None;
+        };
+        Some(PublicFacts {
+            hostname: Some(self.name(place, choice, findings)?),
+            port: edge.port,
+            scheme: Some(scheme(edge.scheme, endpoint.protocol).to_owned()),
+            path: None,
+        })
+    }
+
+    /// The chosen host name, or one that is told apart by a hash, where the namespace may use its domain.
+    fn name(&self, place: Place, choice: Option<&str>, findings: &mut Findings) -> Option<String> {
+        let Place { node, name, .. } = place;
+        let domains = Domains {
+            all: self.domains,
+            namespace: self.namespace,
+        };
+        match (choice, domains.allowed().next()) {
+            (Some(choice), _) if domains.allow(choice) => Some(choice.to_owned()),
+            (None, Some(domain)) => {
+                let label = names::hostname(self.namespace, self.installation, node, name);
+                Some(format!("{label}.{domain}"))
+            }
+            (Some(choice), Some(_)) => {
+                let allowed: Vec<&str> = domains.allowed().collect();
+                findings.wait(
+                    Document::Installation,
+                    "BP-NODE-005",
+                    hostname::path(node, name),
+                    format!("domain:{choice}"),
+                    format!(
+                        "namespace {} may not use host name {choice}: choose one that is or is below {}, or add its domain under edge.domains of the Platform",
+                        self.namespace,
+                        allowed.join(" or ")
+                    ),
+                );
+                None
+            }
+            (_, None) => {
+                let remedy = format!(
+                    "endpoint {name} of node {node} is PUBLIC and namespace {} may use no domain of the edge: add it to one under edge.domains of the Platform",
+                    self.namespace
+                );
+                place.wait("domain", remedy, findings);
+                None
+            }
+        }
+    }
+
+    /// An address of its own, for TCP and UDP: a load balancer gives it to the Service of the endpoint.
+    fn address(
+        &self,
+        place: Place,
+        before: Option<&PublicFacts>,
+        findings: &mut Findings,
+    ) -> Option<PublicFacts> {
+        let Place {
+            node,
+            name,
+            endpoint,
+        } = place;
+        let known = self.addresses.get(node).and_then(|node| node.get(name));
+        let known = known.map(Vec::as_slice).unwrap_or_default();
+        let before = before.and_then(|before| before.hostname.as_ref());
+        let before = before.filter(|before| self.kept.is_some() || known.contains(before));
+        let facts = |hostname: &String| PublicFacts {
+            hostname: Some(hostname.clone()),
+            port: Some(endpoint.target_port),
+            ..PublicFacts::default()
+        };
+        if let Some(address) = before.or(known.first()) {
+            return Some(facts(address));
+        }
+        if self.edge.is_none_or(|edge| edge.load_balancer.is_none()) {
+            let remedy = format!(
+                "endpoint {name} of node {node} is PUBLIC and nothing gives it an address: give the Platform an edge with a loadBalancer, or expose the endpoint as PRIVATE"
+            );
+            place.wait("edge", remedy, findings);
+        } else {
+            let service = names::route(self.installation, node, name);
+            let remedy = format!(
+                "endpoint {name} of node {node} waits until the load balancer has given Service {service} an address: see its events, and whether the cluster has a controller of load balancers"
+            );
+            place.wait(ADDRESS, remedy, findings);
+        }
+        None
+    }
+}
+
+/// What is missing where a load balancer has given no address yet: this, the node and the endpoint.
+const ADDRESS: &str = "address";
+
+/// Whether all that `findings` have is addresses that are awaited, and what follows from them.
+pub fn awaits_addresses_alone(findings: &Findings) -> bool {
+    let kinds = findings.missing.iter().map(|missing| {
+        let missing = missing.deferred.missing.as_str();
+        missing.split_once(':').map_or(missing, |(kind, _)| kind)
+    });
+    let kinds: Vec<&str> = kinds.collect();
+    findings.diagnostics.is_empty()
+        && kinds.contains(&ADDRESS)
+        && kinds
             .iter()
-            .find(|domain| domain.namespaces.as_ref().is_none_or(may_use))
-            .map(|domain| domain.domain.as_str())
+            .all(|kind| [ADDRESS, "allocation"].contains(kind))
+}
+
+/// `allocations` as they may be once every address is there that `contracts` lack.
+pub fn supposed(contracts: &Contracts, allocations: &Allocations) -> Allocations {
+    let mut supposed = allocations.clone();
+    for (node, name, endpoint) in address::public(contracts) {
+        let evidence = supposed
+            .get_mut(node)
+            .and_then(|endpoints| endpoints.get_mut(name))
+            .and_then(Value::as_object_mut);
+        if let Some(evidence) = evidence {
+            let facts = json!({"hostname": "supposed.invalid", "port": endpoint.target_port});
+            evidence.entry("public").or_insert(facts);
+        }
+    }
+    supposed
+}
+
+impl Place<'_> {
+    fn wait(self, what: &str, remedy: String, findings: &mut Findings) {
+        let Self { node, name, .. } = self;
+        let path = Pointer::of(["spec", "components", node, "exposure", name]);
+        let missing = format!("{what}:{node}:{name}");
+        findings.wait(Document::Blueprint, "BP-NODE-005", path, missing, remedy);
     }
 }
 
@@ -177,136 +318,4 @@ fn choose(fresh: Allocation, before: Option<Allocation>, keep: bool) -> Allocati
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::api::platform::PlatformSpec;
-
-    fn allocation(identity: &str, version: &str, host: &str) -> Allocation {
-        Allocation {
-            identity: identity.into(),
-            version: version.into(),
-            private_hostname: Some(host.into()),
-            public: None,
-        }
-    }
-
-    #[test]
-    fn an_allocation_is_kept_until_its_facts_may_change_and_then_gets_another_version() {
-        let fresh = || allocation("web", "1", "new");
-        let before = || Some(allocation("web", "3", "old"));
-        for (name, before, keep, version, host) in [
-            ("first", None, true, "1", "new"),
-            ("kept", before(), true, "3", "old"),
-            ("changed by an update", before(), false, "4", "new"),
-            (
-                "unchanged by an update",
-                Some(allocation("web", "3", "new")),
-                false,
-                "3",
-                "new",
-            ),
-            (
-                "of another workload",
-                Some(allocation("other", "3", "old")),
-                true,
-                "1",
-                "new",
-            ),
-        ] {
-            let chosen = choose(fresh(), before, keep);
-            assert_eq!(
-                (chosen.version.as_str(), chosen.private_hostname.as_deref()),
-                (version, Some(host)),
-                "{name}"
-            );
-        }
-    }
-
-    #[test]
-    fn an_endpoint_that_becomes_public_gets_another_version_even_where_addresses_are_kept() {
-        let public = Some(PublicFacts {
-            hostname: Some("wiki.example.org".into()),
-            ..PublicFacts::default()
-        });
-        let fresh = Allocation {
-            public: public.clone(),
-            ..allocation("web", "1", "same")
-        };
-        let chosen = choose(fresh, Some(allocation("web", "3", "same")), true);
-        assert_eq!((chosen.version.as_str(), chosen.public), ("4", public));
-    }
-
-    #[test]
-    fn a_public_endpoint_gets_a_host_name_under_the_first_domain_that_its_namespace_may_use() {
-        let domains = json!([
-            {"domain": "internal.example.org", "namespaces": ["ops"]},
-            {"domain": "apps.example.org"},
-        ]);
-        let gateway = json!({"name": "edge", "namespace": "gateway-system"});
-        for (platform, namespace, protocol, expected) in [
-            (json!({}), "demo", "HTTP", "edge:web:web"),
-            (
-                json!({"edge": {"domains": domains}}),
-                "demo",
-                "HTTP",
-                "edge:web:web",
-            ),
-            (
-                json!({"edge": {"domains": [domains[0]], "gateway": gateway}}),
-                "demo",
-                "HTTP",
-                "domain:web:web",
-            ),
-            (
-                json!({"edge": {"domains": domains, "gateway": gateway}}),
-                "demo",
-                "HTTP",
-                "https://wiki-web-web-revtbcbj.apps.example.org",
-            ),
-            (
-                json!({"edge": {"domains": domains, "gateway": gateway}}),
-                "ops",
-                "WS",
-                "wss://wiki-web-web-4bq3gld4.internal.example.org",
-            ),
-            (
-                json!({"edge": {"domains": domains, "gateway": gateway, "scheme": "http", "port": 8080}}),
-                "demo",
-                "GRPC",
-                "http://wiki-web-web-revtbcbj.apps.example.org:8080",
-            ),
-        ] {
-            let platform: PlatformSpec = serde_json::from_value(platform).expect("a platform");
-            let allocator = Allocator {
-                installation: "wiki",
-                namespace,
-                cluster_domain: &platform.cluster_domain,
-                edge: platform.edge.as_ref(),
-                before: &Allocations::new(),
-                keep: false,
-                given: &Allocations::new(),
-            };
-            let endpoint = serde_json::from_value(json!({"targetPort": 80, "protocol": protocol}));
-            let mut findings = Findings::default();
-            let facts =
-                allocator.public("web", "web", &endpoint.expect("an endpoint"), &mut findings);
-            let found = match facts {
-                Some(PublicFacts {
-                    hostname,
-                    port,
-                    scheme,
-                    ..
-                }) => format!(
-                    "{}://{}{}",
-                    scheme.expect("a scheme"),
-                    hostname.expect("a host name"),
-                    port.map(|port| format!(":{port}")).unwrap_or_default()
-                ),
-                None => findings.missing[0].deferred.missing.clone(),
-            };
-            assert_eq!(found, expected);
-        }
-    }
-}
+mod tests;

@@ -2,16 +2,19 @@
 //! Reads only. What is not there becomes a [`Missing`], what is wrong a diagnostic; only a cluster that cannot be asked is
 //! an error.
 
+pub mod address;
 pub mod allocation;
 pub mod artifact;
 pub mod catalog;
 pub mod connection;
 pub mod directory;
 pub mod findings;
+pub mod hostname;
 pub mod image;
 pub mod interest;
 pub mod offer;
 pub mod parameter;
+pub mod placement;
 pub mod platform;
 pub mod profile;
 pub mod published;

@@ -1,10 +1,11 @@
-//! What of the Platform an installation is made with, selected once and pinned: the edge, and what serves each volume.
-//! Pure.
+//! What of the Platform an installation is made with, selected once and pinned: the edge, what serves each volume,
+//! and where nodes may run. Pure.
 
 use std::collections::BTreeMap;
 
 use super::findings::{Document, Findings};
-use crate::api::platform::{AccessMode, PlatformSpec, StorageOffer};
+use super::placement;
+use crate::api::platform::{AccessMode, Edge, PlatformSpec, StorageOffer};
 use crate::contract::blueprint::compute::VolumeAllocation;
 use crate::contract::blueprint::exposure::Exposure;
 use crate::contract::contracts::Contracts;
@@ -23,10 +24,8 @@ pub fn select(
         .values()
         .flat_map(|node| node.exposure.values())
         .any(|exposure| *exposure == Exposure::Public);
-    let edge = pinned
-        .and_then(|pinned| pinned.edge.clone())
-        .or_else(|| platform.edge.clone())
-        .filter(|_| is_public);
+    let pinned_edge = pinned.and_then(|pinned| pinned.edge.as_ref());
+    let edge = edge(pinned_edge, platform.edge.as_ref()).filter(|_| is_public);
     let mut volumes = BTreeMap::<String, BTreeMap<String, VolumePins>>::new();
     for (name, node) in nodes {
         let Some(running) = &contracts.component(name).spec.workload else {
@@ -54,7 +53,30 @@ pub fn select(
         edge,
         network_policy: pinned.map_or(platform.network_policy, |pinned| pinned.network_policy),
         volumes,
+        placement: placement::select(
+            contracts,
+            &platform.placement,
+            pinned.map(|pinned| &pinned.placement),
+            findings,
+        ),
     }
+}
+
+/// The pinned edge, with what it does not have and `offered` has: that was never selected.
+fn edge(pinned: Option<&Edge>, offered: Option<&Edge>) -> Option<Edge> {
+    let (Some(pinned), Some(offered)) = (pinned, offered) else {
+        return pinned.or(offered).cloned();
+    };
+    let balancer = pinned.load_balancer.as_ref();
+    let routes = if pinned.gateway.is_some() || pinned.ingress.is_some() {
+        pinned
+    } else {
+        offered
+    };
+    Some(Edge {
+        load_balancer: balancer.or(offered.load_balancer.as_ref()).cloned(),
+        ..routes.clone()
+    })
 }
 
 /// What serves a volume, or what stands in the way (BP-NODE-004): neither a term nor a floor is ever ignored.
@@ -141,7 +163,7 @@ fn access_mode(shared: bool, offer: &StorageOffer) -> Option<AccessMode> {
         .find(|mode| offer.access_modes.contains(mode))
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a String>) -> String {
+pub(super) fn list<'a>(names: impl Iterator<Item = &'a String>) -> String {
     let names: Vec<&str> = names.map(String::as_str).collect();
     if names.is_empty() {
         "none, as it has none yet".to_owned()
@@ -165,6 +187,33 @@ mod tests {
             },
         }}))
         .expect("a platform")
+    }
+
+    #[test]
+    fn a_pinned_edge_is_kept_and_gains_what_was_never_selected() {
+        let read =
+            |edge: serde_json::Value| -> Edge { serde_json::from_value(edge).expect("an edge") };
+        let gateway = |name: &str| json!({"name": name, "namespace": "edge"});
+        let routed = read(json!({"gateway": gateway("old"), "scheme": "http"}));
+        let balanced = read(json!({"loadBalancer": {"className": "old"}}));
+        let offered =
+            read(json!({"gateway": gateway("new"), "loadBalancer": {"className": "new"}}));
+        for (pinned, expected) in [
+            (None, offered.clone()),
+            (
+                Some(&routed),
+                read(
+                    json!({"gateway": gateway("old"), "scheme": "http", "loadBalancer": {"className": "new"}}),
+                ),
+            ),
+            (
+                Some(&balanced),
+                read(json!({"gateway": gateway("new"), "loadBalancer": {"className": "old"}})),
+            ),
+        ] {
+            assert_eq!(edge(pinned, Some(&offered)), Some(expected));
+        }
+        assert_eq!(edge(Some(&routed), None), Some(routed));
     }
 
     #[test]

@@ -253,10 +253,18 @@ pub struct ConnectionChoice {
 #[schemars(transform = endpoint_names)]
 pub struct Hostnames(#[schemars(extend("maxProperties" = 64))] pub BTreeMap<String, Hostname>);
 
-/// A DNS name.
+/// A DNS name, in small letters.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Hostname(#[schemars(length(min = 1, max = 253))] pub String);
+pub struct Hostname(
+    #[schemars(
+        length(min = 1, max = 253),
+        regex(
+            pattern = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?([.][a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$"
+        )
+    )]
+    pub String,
+);
 
 /// A token whose change, not its value, means something.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ pub mod connection;
 pub mod crd;
 pub mod installation;
 pub mod names;
+pub mod placement;
 pub mod platform;
 pub mod precious;
 pub mod profile;

@@ -31,6 +31,12 @@ pub const DIGEST_ANNOTATION: &str = "install.musher.dev/digest";
 pub const JOBS_ANNOTATION: &str = "install.musher.dev/jobs";
 /// Annotation of volume claims: the volume, as its component names it.
 pub const VOLUME_ANNOTATION: &str = "install.musher.dev/volume";
+/// Annotation of claims of host names: the host name.
+pub const HOSTNAME_ANNOTATION: &str = "install.musher.dev/hostname";
+/// Label of claims of host names: the namespace of the Installation that has it.
+pub const HOLDER_NAMESPACE_LABEL: &str = "install.musher.dev/holder-namespace";
+/// Label of claims of host names: the effective identity of the Installation that has it.
+pub const HOLDER_IDENTITY_LABEL: &str = "install.musher.dev/holder-identity";
 /// Annotation of sources: `index/count` of this chunk.
 pub const CHUNK_ANNOTATION: &str = "install.musher.dev/chunk";
 /// The format of precious state that this program writes and the newest that it reads.
@@ -50,6 +56,8 @@ pub enum Precious {
     Snapshot,
     /// A resolution record.
     Record,
+    /// Names the holder of a public host name; in the operator's own namespace.
+    Hostname,
 }
 
 impl Precious {
@@ -88,6 +96,11 @@ pub fn source(identity: &str, digest: &str, index: usize) -> String {
     let name = Precious::Source.name(identity, &[digest, &index.to_string()]);
     let hash = &name[name.len() - 16..];
     suffixed(&format!("source-{identity}-{}", &digest[..12]), hash)
+}
+
+/// The claim of a public host name: one for the whole cluster, whoever has it.
+pub fn hostname_claim(hostname: &str) -> String {
+    Precious::Hostname.name(hostname, &[])
 }
 
 /// The snapshot of `version`.
@@ -198,6 +211,7 @@ mod tests {
             route("wiki", "web", "web"),
             hostname("demo", "wiki", "web", "web"),
             volume("wiki", "web", "data"),
+            hostname_claim("wiki.example.org"),
         ];
         similar_asserts::assert_eq!(names.join("\n"), FROZEN.trim());
     }
@@ -215,6 +229,7 @@ wiki-web-1-o77kdmc7
 wiki-web-web-bhnwpqpt
 wiki-web-web-revtbcbj
 wiki-web-data-vep27b4dednkg277
+hostname-wiki-example-org-djgj7ro5wup6l465
 ";
 
     #[test]
@@ -234,10 +249,14 @@ wiki-web-data-vep27b4dednkg277
             CHUNK_ANNOTATION,
             VOLUME_ANNOTATION,
             JOBS_ANNOTATION,
+            HOSTNAME_ANNOTATION,
+            HOLDER_NAMESPACE_LABEL,
+            HOLDER_IDENTITY_LABEL,
             &Precious::Claim.secret_type(),
             &Precious::Credential.secret_type(),
             &Precious::Source.secret_type(),
             &Precious::Snapshot.secret_type(),
+            &Precious::Hostname.secret_type(),
         ];
         similar_asserts::assert_eq!(texts.join("\n"), FROZEN_TEXTS.trim());
     }
@@ -257,10 +276,14 @@ install.musher.dev/digest
 install.musher.dev/chunk
 install.musher.dev/volume
 install.musher.dev/jobs
+install.musher.dev/hostname
+install.musher.dev/holder-namespace
+install.musher.dev/holder-identity
 install.musher.dev/claim
 install.musher.dev/credential
 install.musher.dev/source
 install.musher.dev/snapshot
+install.musher.dev/hostname
 ";
 
     #[test]
@@ -276,6 +299,7 @@ install.musher.dev/snapshot
             route(&long, &long, "web"),
             hostname(&long, &long, &long, "web"),
             volume(&long, &long, "data"),
+            hostname_claim(&format!("{long}.{long}.example.org")),
         ] {
             assert!(name.len() <= 63, "{name}");
             assert!(name.starts_with(|c: char| c.is_ascii_lowercase()), "{name}");

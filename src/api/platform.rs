@@ -1,4 +1,8 @@
-//! `Platform`: what the cluster offers to every installation: its public edge, its storage and its network policy.
+//! `Platform`: what the cluster offers to every installation: its public edge, its storage, its placement
+//! terms and its network policy.
+//!
+//! A field that this version does not know is passed over, as everywhere in Kubernetes: an operator that is set back to an older
+//! version still reads the Platform. The API server refuses unknown fields where they are written.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +10,8 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
+
+use super::placement::PlacementTerms;
 
 #[allow(
     clippy::duplicated_attributes,
@@ -50,6 +56,9 @@ pub struct PlatformSpec {
     /// What storage there is for volumes.
     #[serde(default)]
     pub storage: Storage,
+    /// What the placement pins of blueprints mean for cluster nodes.
+    #[serde(default)]
+    pub placement: PlacementTerms,
     /// Registries that are asked on other terms than any: with TLS by the system's certificate authorities, and at public
     /// addresses only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,6 +76,7 @@ impl Default for PlatformSpec {
             cluster_domain: cluster_local(),
             edge: None,
             storage: Storage::default(),
+            placement: PlacementTerms::default(),
             registries: Vec::new(),
             network_policy: NetworkPolicyMode::default(),
         }
@@ -79,7 +89,7 @@ fn cluster_local() -> String {
 
 /// The public edge.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("!(has(self.gateway) && has(self.ingress))")
         .message("HTTP comes through a Gateway or through an Ingress controller: give gateway or ingress, not both"),
@@ -116,7 +126,7 @@ pub struct Edge {
 
 /// A domain of the edge and who may use it.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Domain {
     /// For example `apps.example.org`.
     #[schemars(
@@ -156,7 +166,7 @@ pub enum Scheme {
 
 /// The Gateway that routes attach to.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct GatewayReference {
     /// Its name.
     #[schemars(length(min = 1, max = 253))]
@@ -172,7 +182,7 @@ pub struct GatewayReference {
 
 /// An Ingress controller.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct IngressEdge {
     /// The IngressClass.
     #[schemars(length(min = 1, max = 253))]
@@ -210,7 +220,7 @@ pub enum Certificates {
 
 /// A load balancer for TCP and UDP endpoints.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct LoadBalancer {
     /// The load balancer class; the cluster's default when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,7 +234,7 @@ pub struct LoadBalancer {
 
 /// Where connections of the edge come from: pods by labels, or addresses.
 #[derive(KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("has(self.cidr) != has(self.namespaceLabels)")
         .message("a source is pods of namespaces or a range of addresses: give namespaceLabels or cidr")
@@ -246,7 +256,7 @@ pub struct EdgeSource {
 
 /// The storage of a cluster.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Storage {
     /// What serves a volume that names no storage class term.
     #[serde(default)]
@@ -262,7 +272,7 @@ pub struct Storage {
 
 /// Storage on offer.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct StorageOffer {
     /// The StorageClass; the cluster's default one when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -319,7 +329,7 @@ pub enum AccessMode {
 /// How the operator talks to one registry, or to a host that a registry sends it to. Nodes pull with what their container
 /// runtime is configured with.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct RegistryTerms {
     /// Host, and port where it is not the usual one, as image references write it.
     #[schemars(length(min = 1, max = 253))]

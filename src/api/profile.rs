@@ -7,6 +7,8 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::placement::{NodeLabels, SupportedTerms, node_labels};
+
 // Two rules say it, because one pattern with every word in it is over the cost that an API server estimates for a rule.
 const SLUG: &str = "a ComputeProfile is named by its slug family.tier.size, for example general.standard.small: use a family, tier and size of the blueprint specification";
 
@@ -42,6 +44,7 @@ pub struct ComputeProfileSpec {
 
 /// One version of a profile; immutable.
 #[derive(KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("self == oldSelf").message("a profile version is immutable: add another version and make it current")
 )]
@@ -51,6 +54,13 @@ pub struct ProfileVersion {
     pub version: String,
     /// What a workload gets.
     pub resources: Resources,
+    /// Labels of the cluster nodes that it runs on.
+    #[serde(default, skip_serializing_if = "NodeLabels::is_empty")]
+    #[schemars(schema_with = "node_labels")]
+    pub node_selector: NodeLabels,
+    /// The placement terms that it supports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<SupportedTerms>,
 }
 
 /// Compute resources of one instance, by resource name.

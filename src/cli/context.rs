@@ -6,12 +6,13 @@ use std::io::{self, Write};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use kube::Api;
+use kube::{Api, ResourceExt};
 use serde_json::{Map, Value, json};
 
 use super::client::client;
 use super::resolve::explain;
 use super::stand_in;
+use crate::acquire::address::Addresses;
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::parameter::written_secret;
 use crate::acquire::{Document, Findings, Reader, support};
@@ -100,7 +101,14 @@ impl Context {
                     file.extend(catalog.members);
                     file.insert("parameters".to_owned(), parameters);
                     file.insert("standIns".to_owned(), json!(stand_ins));
-                    let allocations = self.allocations(&contracts, name, &platform, &mut findings);
+                    let addresses = reader.acquire_addresses(&installation, &contracts).await?;
+                    let allocations = self.allocations(
+                        &contracts,
+                        &installation,
+                        &platform,
+                        &addresses,
+                        &mut findings,
+                    );
                     file.insert("allocations".to_owned(), allocations);
                     let images = pinned_images(&reader, &installation, &contracts).await?;
                     file.insert("images".to_owned(), images);
@@ -133,17 +141,21 @@ impl Context {
     fn allocations(
         &self,
         contracts: &Contracts,
-        name: &str,
+        installation: &Installation,
         platform: &PlatformSpec,
+        addresses: &Addresses,
         findings: &mut Findings,
     ) -> Value {
         let allocator = Allocator {
-            installation: name,
+            installation: &installation.name_any(),
             namespace: &self.namespace,
             cluster_domain: &platform.cluster_domain,
             edge: platform.edge.as_ref(),
+            domains: platform.edge.as_ref().map_or(&[], |edge| &edge.domains),
+            chosen: &installation.spec.hostnames,
+            addresses,
             before: &Allocations::new(),
-            keep: false,
+            kept: None,
             given: &Allocations::new(),
         };
         json!(allocator.allocate(contracts, findings))

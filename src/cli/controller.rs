@@ -20,8 +20,9 @@ pub struct Controller {
     /// The name of the Platform object that says what the cluster offers.
     #[arg(long, env = "PLATFORM", default_value = "default")]
     platform: String,
-    /// The operator's own namespace, where the Secrets are that objects of the cluster name; the pod's when left out, or
-    /// the one of the kubeconfig's context.
+    /// The operator's own namespace: there are the Secrets that objects of the cluster name, and which Installation has
+    /// which public host name. All operators of a cluster share one. The one that it runs in, or the kubeconfig's, when
+    /// left out.
     #[arg(long, env = "OPERATOR_NAMESPACE")]
     operator_namespace: Option<String>,
     /// How often, at most, the registry is asked what the tags of one Installation name now, in seconds.
@@ -60,15 +61,16 @@ impl Controller {
         }
         tokio::runtime::Runtime::new()?.block_on(async {
             let client = client().await?;
+            let operator_namespace = self
+                .operator_namespace
+                .unwrap_or_else(|| client.default_namespace().to_owned());
             tracing::info!(
                 namespace = self.namespace,
                 platform = self.platform,
+                operator_namespace,
                 version = env!("CARGO_PKG_VERSION"),
                 "starting"
             );
-            let operator_namespace = self.operator_namespace;
-            let operator_namespace =
-                operator_namespace.unwrap_or_else(|| client.default_namespace().to_owned());
             run(
                 client,
                 Settings {

@@ -9,6 +9,7 @@ pub mod controller;
 pub mod crds;
 mod excerpt;
 pub mod form;
+mod given_platform;
 mod human;
 pub mod normalize;
 mod offline;

@@ -9,10 +9,13 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
+use super::given_platform;
+use crate::acquire::address::Addresses;
 use crate::acquire::allocation::{Allocations, Allocator};
+use crate::acquire::hostname::Chosen;
 use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::selection::{ImageFacts, Selections};
-use crate::acquire::{Document, Findings, directory, offer, selection, support};
+use crate::acquire::{Document, Findings, directory, offer, placement, selection};
 use crate::api::platform::PlatformSpec;
 use crate::api::profile::ProfileVersion;
 use crate::contract::blueprint::parameter::Supply;
@@ -103,8 +106,8 @@ impl Offline {
             return Ok((None, findings));
         };
         refuse_credentials(&contracts, &context)?;
-        support::nodes(&contracts, &mut findings);
         let profiles = named_profiles(&contracts, profiles, &mut findings);
+        placement::check(&contracts, &profiles, &mut findings);
         let images = named_images(&contracts, &images, &mut findings);
         let selections = selection::select(&contracts, &profiles, &images, &mut findings);
         let offered = offer::select(&contracts, &platform, None, &mut findings);
@@ -113,8 +116,11 @@ impl Offline {
             namespace: &self.namespace,
             cluster_domain: &platform.cluster_domain,
             edge: platform.edge.as_ref(),
+            domains: platform.edge.as_ref().map_or(&[], |edge| &edge.domains),
+            chosen: &Chosen::new(),
+            addresses: &Addresses::new(),
             before: &Allocations::new(),
-            keep: false,
+            kept: None,
             given: &context.allocations,
         };
         context.allocations = allocator.allocate(&contracts, &mut findings);
@@ -154,8 +160,7 @@ impl Offline {
             );
         }
         let platform = match members.remove("platform") {
-            Some(platform) => serde_json::from_value(platform)
-                .context("platform is malformed: give the spec of a Platform")?,
+            Some(platform) => given_platform::read(platform)?,
             None => PlatformSpec::default(),
         };
         // For readers: which values are not the real ones.

@@ -10,6 +10,7 @@ use super::claim::Claim;
 use super::failure::{Asked, Failure};
 use super::shelf::Shelf;
 use super::shell::Shell;
+use crate::acquire::allocation::Allocations;
 use crate::api::installation::DeletionPolicy;
 use crate::api::names::{FIELD_MANAGER, FINALIZER};
 use crate::api::{Installation, ResolutionRecord};
@@ -54,6 +55,8 @@ impl Shell {
         );
         let shelf = self.read_shelf(&namespace, identity).await?;
         if self.may_dispose(installation, &shelf).await? {
+            self.release_hostnames(installation, &Allocations::new())
+                .await?;
             match installation.spec.deletion_policy {
                 DeletionPolicy::Delete => {
                     shelf.refuse_newer()?;

@@ -10,6 +10,7 @@ pub mod events;
 pub mod failure;
 pub mod finalize;
 pub mod history;
+pub mod hostnames;
 pub mod intent;
 pub mod lookout;
 pub mod persist;

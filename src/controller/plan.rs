@@ -3,19 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kube::api::DynamicObject;
+
 use super::claim::Claim;
 use super::credentials::Wanted;
 use super::history::{History, Version};
 use super::intent::Intent;
 use crate::acquire::selection::Selections;
-use crate::acquire::{Document, Findings};
+use crate::acquire::{Document, Findings, address, allocation};
 use crate::api::profile::ProfileVersion;
 use crate::contract::blueprint::parameter::Supply;
 use crate::contract::contracts::Contracts;
 use crate::document::diagnostic::{Code, Diagnostic};
 use crate::document::pointer::Pointer;
-use crate::materialize::RENDERER_VERSION;
+use crate::materialize::metadata::Owner;
 use crate::materialize::pins::{ArtifactPins, Pins, PlatformPins};
+use crate::materialize::{RENDERER_VERSION, awaited};
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::{Context, Credential};
 use crate::resolution::record::{Record, record};
@@ -70,6 +73,48 @@ impl Plan {
             .deferred
             .retain(|deferred| !deferred.missing.starts_with("credential:"));
         findings.absorb(result);
+    }
+
+    /// Whether nothing but addresses that load balancers give is missing, as `findings` and a resolution with such addresses
+    /// say: only then are they asked for.
+    pub fn awaits_addresses_alone(
+        &self,
+        known: BTreeMap<String, Credential>,
+        findings: &Findings,
+    ) -> bool {
+        let mut context = self.context.clone();
+        context.credentials = known;
+        context.allocations = allocation::supposed(&self.contracts, &context.allocations);
+        let result = resolve(&self.contracts, &context).result;
+        let mut deferred = result.deferred.iter();
+        allocation::awaits_addresses_alone(findings)
+            && result.diagnostics.is_empty()
+            && deferred.all(|deferred| deferred.missing.starts_with("credential:"))
+    }
+
+    /// The Services whose addresses are awaited, without anything behind them.
+    pub fn awaited(&self, owner: &Owner) -> Vec<DynamicObject> {
+        let balancer = self
+            .platform
+            .edge
+            .as_ref()
+            .and_then(|edge| edge.load_balancer.as_ref());
+        let Some(balancer) = balancer else {
+            return Vec::new();
+        };
+        let slug = &self.contracts.blueprint.metadata.slug;
+        let lacks = |node: &str, name: &str| {
+            let evidence = self
+                .context
+                .allocations
+                .get(node)
+                .and_then(|node| node.get(name));
+            evidence.is_some_and(|evidence| evidence.get("public").is_none())
+        };
+        address::public(&self.contracts)
+            .filter(|(node, name, _)| lacks(node, name))
+            .map(|(node, name, endpoint)| awaited(node, slug, (name, endpoint), balancer, owner))
+            .collect()
     }
 
     /// The next version of the installation, with `credentials` in place; or what stands in its way.

@@ -1,5 +1,5 @@
-//! One reconcile, in the order in which things are written: finalizer, claim, credentials, sources, snapshot, record,
-//! status, workloads. A crash after any line resumes; a plan that is INVALID or INCOMPLETE asks for nothing.
+//! One reconcile, in the order in which things are written: finalizer, claim, credentials, allocations, sources, snapshot,
+//! record, status, workloads. A crash after any line resumes; a plan that is INVALID or INCOMPLETE asks for nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use super::intent::Intent;
 use super::plan::Plan;
 use super::shelf::Shelf;
 use super::shell::Shell;
+use crate::acquire::allocation::Allocations;
 use crate::acquire::artifact::ARTIFACT;
 use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::interest::Interest;
@@ -26,7 +27,7 @@ use crate::api::names;
 use crate::api::reason::Reason;
 use crate::document::result::Status;
 use crate::materialize::metadata::Owner;
-use crate::materialize::objects;
+use crate::materialize::{Objects, objects};
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::Credential;
 
@@ -106,6 +107,13 @@ pub async fn reconcile(seen: Arc<Installation>, shell: Arc<Shell>) -> Result<Act
 const ON_ITS_WAY: Duration = Duration::from_secs(30);
 
 impl Pass {
+    /// The allocations of the current record.
+    fn allocations(&self) -> &Allocations {
+        static NOTHING: Allocations = Allocations::new();
+        let current = self.current.as_ref();
+        current.map_or(&NOTHING, |(version, _)| version.snapshot.allocations())
+    }
+
     /// What changes without any watch of ours telling is looked at again.
     fn next_look(&self) -> Action {
         let is_settled = self.applied.as_ref().is_none_or(|applied| {
@@ -198,6 +206,7 @@ async fn advance(
     };
     pass.looked_back = true;
 
+    let mut awaited = Vec::new();
     support::spec(&installation.spec, &mut findings);
     let mut selected = false;
     pass.is_current = pass
@@ -207,6 +216,10 @@ async fn advance(
     if pass.is_current {
         pass.updates = shell
             .changed_outside(installation, reader, pass.current.as_ref())
+            .await?;
+        shell.note_hostnames(reader, pass.allocations());
+        shell
+            .claim_hostnames(installation, pass.allocations(), &mut findings)
             .await?;
     } else if let Some(plan) = shell
         .plan(
@@ -220,7 +233,13 @@ async fn advance(
         )
         .await?
     {
-        plan.check(known(&plan, &history, &namespace, identity), &mut findings);
+        let known = known(&plan, &history, &namespace, identity);
+        plan.check(known.clone(), &mut findings);
+        let owner = Owner::of(installation);
+        awaited = plan.awaited(&owner);
+        if plan.awaits_addresses_alone(known, &findings) {
+            shell.await_addresses(&owner, &awaited).await?;
+        }
         if findings.status() == Status::Valid {
             let next = shell
                 .carry_out(
@@ -239,21 +258,23 @@ async fn advance(
     }
     pass.findings = Some(findings);
 
+    if is_news(installation, pass) {
+        shell
+            .release_hostnames(installation, pass.allocations())
+            .await?;
+    }
     // A record is told of before anything is made from it.
     if pass.current.as_ref().map(|(version, _)| version.number) != told(installation) {
         shell.report(installation, pass, None).await?;
     }
     if let Some((version, accepted)) = &pass.current {
         let owner = Owner::of(installation);
-        pass.applied = Some(
-            shell
-                .apply(
-                    &owner,
-                    &names::record(identity, version.number),
-                    &objects(accepted, &version.pins, &owner),
-                )
-                .await?,
-        );
+        let objects = Objects {
+            awaited,
+            ..objects(accepted, &version.pins, &owner)
+        };
+        let record = names::record(identity, version.number);
+        pass.applied = Some(shell.apply(&owner, &record, &objects).await?);
     }
     // Last, so that nothing waits for a registry.
     if let Some(current) = pass.current.as_ref().filter(|_| pass.is_current) {
@@ -264,6 +285,14 @@ async fn advance(
         pass.look_again = again;
     }
     Ok(())
+}
+
+/// Whether status tells of another record or of another spec: only then may a host name be of no use any more.
+fn is_news(installation: &Installation, pass: &Pass) -> bool {
+    let seen = installation.status.as_ref();
+    let seen = seen.map(|status| status.observed_generation);
+    pass.current.as_ref().map(|(version, _)| version.number) != told(installation)
+        || seen != installation.metadata.generation
 }
 
 /// The version of the record that status tells of.
@@ -320,7 +349,7 @@ impl Shell {
     }
 
     /// Persists what `plan` needs and resolves to, in the write order, and accepts the record. `None` where credentials
-    /// brought something to light that stands in the way.
+    /// or host names brought something to light that stands in the way.
     async fn carry_out(
         &self,
         installation: &Installation,
@@ -346,6 +375,11 @@ impl Shell {
                 .await;
         }
         let contracts = plan.contracts.clone();
+        self.claim_hostnames(installation, &plan.context.allocations, findings)
+            .await?;
+        if findings.status() != Status::Valid {
+            return Ok(None);
+        }
         let Some(version) =
             plan.resolve(ensured.credentials, &held.claim, history, current, findings)
         else {

@@ -11,7 +11,7 @@ use super::plan::{Plan, refuse_shrinking};
 use super::shell::Shell;
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::selection::ImageFacts;
-use crate::acquire::{Findings, Reader, offer, published, selection, support};
+use crate::acquire::{Findings, Reader, offer, placement, published, selection};
 use crate::api::Installation;
 use crate::contract::contracts::Contracts;
 use crate::materialize::pins::ArtifactPins;
@@ -72,7 +72,6 @@ impl Shell {
         let Some(contracts) = contracts else {
             return Ok(None);
         };
-        support::nodes(&contracts, findings);
         if let Some((_, accepted)) = current {
             refuse_shrinking(accepted.record(), &contracts, findings);
         }
@@ -125,6 +124,7 @@ impl Shell {
         let profiles = reader
             .acquire_profiles(&contracts, profile, findings)
             .await?;
+        placement::check(&contracts, &profiles, findings);
         let platform = reader.platform(&self.settings.platform).await?;
         let named: Vec<String> = intent
             .image_pull_secrets
@@ -150,16 +150,24 @@ impl Shell {
             pinned.map(|(version, _)| &version.pins.platform),
             findings,
         );
+        let addresses = reader.acquire_addresses(installation, &contracts).await?;
+        let domains = platform.edge.as_ref().map(|edge| &*edge.domains);
         let allocator = Allocator {
             installation: &intent.installation,
             namespace: &namespace,
             cluster_domain: &platform.cluster_domain,
             edge: offered.edge.as_ref(),
+            domains: domains.unwrap_or_default(),
+            chosen: &intent.hostnames,
+            addresses: &addresses,
             before: &before,
-            keep: pinned.is_some(),
+            kept: pinned.map(|(version, _)| &version.intent.hostnames),
             given: &Allocations::new(),
         };
         let allocations = allocator.allocate(&contracts, findings);
+        self.note_hostnames(reader, &allocations);
+        self.check_hostnames(installation, &allocations, findings)
+            .await?;
         let asked = intent.parameters.keys();
         let withheld = asked.filter(|name| !parameters.contains_key(*name));
         let context = Context {

@@ -103,8 +103,8 @@ impl Shell {
                 Some(Precious::Credential) => shelf.credentials.push(secret),
                 Some(Precious::Source) => shelf.sources.push(secret),
                 Some(Precious::Snapshot) => shelf.snapshots.push(secret),
-                // A Secret of another type with the identity's label is nobody's precious object.
-                Some(Precious::Record) | None => {}
+                // A Secret of another type with the identity's label is none of the identity's own.
+                Some(Precious::Record | Precious::Hostname) | None => {}
             }
         }
         Ok(shelf)

@@ -26,7 +26,8 @@ pub struct Settings {
     pub namespace: Option<String>,
     /// The name of the Platform object that holds for them.
     pub platform: String,
-    /// The operator's own namespace: Secrets that objects of the cluster name are read there.
+    /// The operator's own namespace: Secrets that objects of the cluster name are read there, and the claims of host names
+    /// kept.
     pub operator_namespace: String,
     /// How often, at most, the tags of one Installation are looked at.
     pub tag_interval: Duration,

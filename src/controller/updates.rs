@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::history::Version;
 use super::shell::Shell;
 use crate::acquire::catalog::Claims;
-use crate::acquire::{Findings, Reader, connection, offer, published, variable};
+use crate::acquire::{Findings, Reader, address, connection, offer, published, variable};
 use crate::api::{Installation, component_revision};
 use crate::contract::contracts::Contracts;
 use crate::contract::item::Lookup;
@@ -14,7 +14,8 @@ use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::connection::Answer;
 
 impl Shell {
-    /// Names every pinned thing that is another now: blueprint content, submitted Secrets, variables, connections, published components, compute profiles, the Platform. What is
+    /// Names every pinned thing that is another now: blueprint content, submitted Secrets, variables, connections,
+    /// published components, compute profiles, addresses that load balancers gave, the Platform. What is
     /// gone is no update.
     ///
     /// # Errors
@@ -63,6 +64,20 @@ impl Shell {
             let found = reader.current_profile(slug).await?;
             let differs = found.is_some_and(|found| found.version != pinned.version);
             changed.extend(differs.then(|| format!("ComputeProfile {slug}")));
+        }
+        let addresses = reader
+            .acquire_addresses(installation, accepted.contracts())
+            .await?;
+        for (node, endpoint, _) in address::public(accepted.contracts()) {
+            let given = addresses.get(node).and_then(|node| node.get(endpoint));
+            let pinned = version.snapshot.allocations().get(node);
+            let pinned = pinned
+                .and_then(|endpoints| endpoints.get(endpoint)?["public"]["hostname"].as_str());
+            let differs = given.is_some_and(|given| {
+                !given.is_empty() && !given.iter().any(|address| Some(address.as_str()) == pinned)
+            });
+            changed
+                .extend(differs.then(|| format!("address of endpoint {endpoint} of node {node}")));
         }
         let name = &self.settings.platform;
         let platform = reader.platform(name).await?;

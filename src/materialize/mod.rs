@@ -11,6 +11,7 @@ pub mod metadata;
 mod network;
 mod node;
 pub mod pins;
+mod placement;
 mod pod;
 mod probe;
 mod route;
@@ -29,7 +30,8 @@ use self::metadata::Owner;
 use self::node::Node;
 use self::pins::Pins;
 use self::workload::Controller;
-use crate::api::platform::NetworkPolicyMode;
+use crate::api::platform::{LoadBalancer, NetworkPolicyMode};
+use crate::contract::component::endpoint::Endpoint;
 use crate::resolution::accept::AcceptedRecord;
 
 /// The version of these rules. A change that would alter what an old record becomes raises it, and keeps the old
@@ -47,6 +49,8 @@ pub struct Objects {
     pub applied: Vec<DynamicObject>,
     /// Jobs that run once for this record: created once, never again.
     pub jobs: Vec<Job>,
+    /// Services that stand beside the record's, because another record will need the address that they wait for.
+    pub awaited: Vec<DynamicObject>,
 }
 
 /// The objects of `accepted`, all in `owner`'s namespace; all but the claims of volumes are owned by it.
@@ -101,6 +105,22 @@ pub fn objects(accepted: &AcceptedRecord, pins: &Pins, owner: &Owner) -> Objects
     objects.applied.append(&mut controllers);
     objects.applied.append(&mut routes);
     objects
+}
+
+/// The Service of a PUBLIC endpoint of TCP or UDP as it stands before the record: a load balancer gives it an address, and
+/// it leads nowhere.
+pub fn awaited(
+    node: &str,
+    slug: &str,
+    endpoint: (&str, &Endpoint),
+    balancer: &LoadBalancer,
+    owner: &Owner,
+) -> DynamicObject {
+    let mut service = service::load_balancer(node, slug, endpoint, balancer, owner);
+    if let Some(spec) = &mut service.spec {
+        spec.selector = None;
+    }
+    dynamic(&service)
 }
 
 /// A typed object as the generic one that the apply engine works on.

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::placement::NodeLabels;
 use crate::api::platform::{AccessMode, Edge, NetworkPolicyMode};
 use crate::api::profile::ProfileVersion;
+use crate::contract::blueprint::compute::Placement;
 
 /// Pinned beside one snapshot, in a key of the same Secret. Holds no secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +57,36 @@ pub struct PlatformPins {
     /// What serves each volume, by node and volume.
     #[serde(default)]
     pub volumes: BTreeMap<String, BTreeMap<String, VolumePins>>,
+    /// Where each node that has placement pins may run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub placement: BTreeMap<String, PlacementPins>,
+}
+
+/// Where a node may run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlacementPins {
+    /// The pins, as the blueprint has them.
+    pub asked: Placement,
+    /// Of these a host has one, where there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub one_of: Vec<NodeLabels>,
+    /// All of these a host has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub all_of: Vec<NodeLabels>,
+    /// A label whose number is at least this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<LabelFloor>,
+}
+
+/// The least that the number in a label of a host may be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LabelFloor {
+    /// The label's key.
+    pub label: String,
+    /// The number.
+    pub number: u64,
 }
 
 /// What serves one volume.

@@ -15,7 +15,7 @@ use super::metadata::Owner;
 use super::node::Node;
 use super::pins::{ImagePins, Pins};
 use super::probe::{Stage, probe};
-use super::{image, service};
+use super::{image, placement, service};
 use crate::api::names;
 use crate::contract::component::Workload;
 use crate::contract::component::endpoint::Endpoint;
@@ -39,6 +39,8 @@ pub(super) fn template(
             enable_service_links: Some(false),
             security_context: Some(security(node, pins)),
             containers: vec![container(node, secret, pins)],
+            node_selector: placement::selector(node, pins),
+            affinity: placement::affinity(node, pins),
             volumes: some(volumes(node, owner)),
             image_pull_secrets: some(
                 pins.image_pull_secrets

@@ -49,16 +49,9 @@ pub(super) fn routes(
                 owner,
             };
             match (&edge.gateway, &edge.ingress, &edge.load_balancer) {
-                (_, _, Some(balancer)) if !endpoint.protocol.is_http_family() => {
-                    Some(dynamic(&load_balancer(
-                        node.name,
-                        node.slug,
-                        (name, endpoint),
-                        balancer,
-                        owner,
-                        true,
-                    )))
-                }
+                (_, _, Some(balancer)) if !endpoint.protocol.is_http_family() => Some(dynamic(
+                    &load_balancer(node.name, node.slug, (name, endpoint), balancer, owner),
+                )),
                 (Some(gateway), _, _) if endpoint.protocol == Protocol::Grpc => {
                     Some(dynamic(&route.grpc(gateway)))
                 }

@@ -42,15 +42,13 @@ pub(super) fn service(node: &Node, owner: &Owner) -> Option<Service> {
     })
 }
 
-/// The Service that gives a TCP or UDP endpoint an address of its own. `ready` tells whether the record exists: before,
-/// the Service stands without a selector, so that an address can be awaited while nothing is served.
-pub fn load_balancer(
+/// The Service that gives a TCP or UDP endpoint an address of its own.
+pub(super) fn load_balancer(
     node: &str,
     slug: &str,
     (name, endpoint): (&str, &Endpoint),
     edge: &LoadBalancer,
     owner: &Owner,
-    ready: bool,
 ) -> Service {
     let mut metadata = owner.metadata(names::route(&owner.name, node, name), node, slug);
     metadata.annotations = (!edge.annotations.is_empty()).then(|| edge.annotations.clone());
@@ -59,7 +57,7 @@ pub fn load_balancer(
         spec: Some(ServiceSpec {
             type_: Some("LoadBalancer".to_owned()),
             load_balancer_class: edge.class_name.clone(),
-            selector: ready.then(|| owner.selector(node)),
+            selector: Some(owner.selector(node)),
             ports: Some(vec![service_port((
                 endpoint.target_port,
                 transport(endpoint.protocol),

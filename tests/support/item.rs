@@ -150,6 +150,21 @@ impl Item {
         self
     }
 
+    /// With the web service's endpoint PUBLIC, and the readiness probe that this takes.
+    #[must_use]
+    pub fn public(self) -> Self {
+        self.edited(
+            "blueprint.yaml",
+            "componentRef: ./web.yaml\n",
+            "componentRef: ./web.yaml\n      exposure: { http: PUBLIC }\n",
+        )
+        .edited(
+            "web.yaml",
+            "  contract:\n",
+            "    health: { readiness: { http: { endpoint: http, path: /healthz }, initialDelaySeconds: 0, periodSeconds: 1 } }\n  contract:\n",
+        )
+    }
+
     /// With one more file.
     #[must_use]
     pub fn with(mut self, path: &str, text: &str) -> Self {

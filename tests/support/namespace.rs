@@ -105,11 +105,16 @@ impl TestNamespace {
     pub async fn principal(&self, name: &str, roles: &[&str]) -> Principal {
         let principal = Principal::of(&self.cluster, &self.name, name).await;
         for role in roles {
-            let binding: RoleBinding = object(principal::binding(role, &principal.subject()));
-            create(&self.api(), &binding).await;
-            self.wait_for_role(&principal, role).await;
+            self.bind(&principal, role).await;
         }
         principal
+    }
+
+    /// Lets `principal` have a ClusterRole in this namespace.
+    pub async fn bind(&self, principal: &Principal, role: &str) {
+        let binding: RoleBinding = object(principal::binding(role, &principal.subject()));
+        create(&self.api(), &binding).await;
+        self.wait_for_role(principal, role).await;
     }
 
     /// Waits until the authorizer knows that `principal` has `role`: it learns of bindings by a watch.

@@ -182,6 +182,8 @@ impl Launch {
                 &self.namespace,
                 "--platform",
                 &self.platform,
+                "--operator-namespace",
+                &self.principal.namespace,
             ])
             .args(["--operator-namespace", &self.principal.namespace])
             .args(["--tag-interval", &self.tag_interval.to_string()])

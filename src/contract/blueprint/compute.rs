@@ -49,6 +49,46 @@ pub struct Placement {
     pub network_class: Option<String>,
 }
 
+/// A placement pin whose values are terms of the catalog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, IntoStaticStr)]
+#[strum(serialize_all = "camelCase")]
+#[allow(missing_docs, reason = "blueprint §4.4 defines each pin")]
+pub enum Pin {
+    CpuArchitectures,
+    CpuDedication,
+    AcceleratorRuntimes,
+    AcceleratorInterconnect,
+    #[strum(serialize = "acceleratorSKUClass")]
+    AcceleratorSkuClass,
+    NetworkClass,
+}
+
+impl Placement {
+    /// Every term that it asks for, by pin: of the architectures a host has one, of everything else all. `shared` asks
+    /// for nothing.
+    pub fn terms<'a>(&'a self) -> Vec<(Pin, &'a str)> {
+        let mut terms = Vec::new();
+        let mut add = |pin, asked: &'a [String]| {
+            terms.extend(asked.iter().map(|term| (pin, term.as_str())));
+        };
+        add(Pin::CpuArchitectures, &self.cpu_architectures);
+        add(Pin::AcceleratorRuntimes, &self.accelerator_runtimes);
+        add(
+            Pin::AcceleratorInterconnect,
+            self.accelerator_interconnect.as_slice(),
+        );
+        add(
+            Pin::AcceleratorSkuClass,
+            self.accelerator_sku_class.as_slice(),
+        );
+        add(Pin::NetworkClass, self.network_class.as_slice());
+        if self.cpu_dedication == Some(CpuDedication::Dedicated) {
+            terms.push((Pin::CpuDedication, "dedicated"));
+        }
+        terms
+    }
+}
+
 /// Whether a host's processors are its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]

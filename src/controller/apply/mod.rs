@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Pod, Secret};
+use k8s_openapi::api::core::v1::{Pod, Secret, Service};
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PropagationPolicy};
 use kube::{Api, Resource, ResourceExt};
 
@@ -96,6 +96,24 @@ impl Shell {
         }
         applied.inventory.sort();
         Ok(applied)
+    }
+
+    /// Makes those of `services` that are not there. What runs already is left as it is.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub async fn await_addresses(
+        &self,
+        owner: &Owner,
+        services: &[DynamicObject],
+    ) -> Result<(), Failure> {
+        let shelf = self.look(owner, ApiResource::erase::<Service>(&())).await?;
+        for service in services {
+            if !shelf.live.contains_key(&service.name_any()) {
+                self.apply_one(owner, service, &shelf).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn look(&self, owner: &Owner, kind: ApiResource) -> Result<Shelf, Failure> {
@@ -312,10 +330,8 @@ fn former<'a>(
 /// Deletes what `owner` has of one kind and `objects` do not mean any more.
 async fn prune(owner: &Owner, objects: &Objects, shelf: &Shelf) -> Result<(), Failure> {
     let wanted = |name: &str| {
-        objects
-            .applied
-            .iter()
-            .any(|object| kinds::is_of(object, &shelf.kind) && object.name_any() == name)
+        let mut wanted = objects.applied.iter().chain(&objects.awaited);
+        wanted.any(|object| kinds::is_of(object, &shelf.kind) && object.name_any() == name)
     };
     for (name, live) in shelf
         .live

@@ -13,6 +13,7 @@ use crate::api::status::NodeStatus;
 use crate::contract::component::Workload;
 use crate::controller::apply::{Applied, Running, Trouble};
 use crate::controller::reconcile::Pass;
+use crate::materialize::pins::PlacementPins;
 
 pub(super) const READY: &str = "Ready";
 pub(super) const PROGRESSING: &str = "Progressing";
@@ -53,7 +54,7 @@ impl Standing {
 
 /// Every node of the current record.
 pub(super) fn nodes(subject: &Subject, pass: &Pass) -> Vec<NodeStatus> {
-    let (Some((_, accepted)), Some(applied)) = (&pass.current, &pass.applied) else {
+    let (Some((version, accepted)), Some(applied)) = (&pass.current, &pass.applied) else {
         return Vec::new();
     };
     let contracts = accepted.contracts();
@@ -66,7 +67,10 @@ pub(super) fn nodes(subject: &Subject, pass: &Pass) -> Vec<NodeStatus> {
                 None => (None, Standing::ready()),
                 Some(running) => (
                     controller(name, applied),
-                    stand(name, running, applied, subject),
+                    narrowed(
+                        stand(name, running, applied, subject),
+                        version.pins.platform.placement.get(name),
+                    ),
                 ),
             };
             NodeStatus {
@@ -79,6 +83,16 @@ pub(super) fn nodes(subject: &Subject, pass: &Pass) -> Vec<NodeStatus> {
             }
         })
         .collect()
+}
+
+/// `standing`, with the pins that leave no host where they do so.
+fn narrowed(mut standing: Standing, pins: Option<&PlacementPins>) -> Standing {
+    if standing.reason == Some(NodeReason::Unschedulable)
+        && let (Some(message), Some(pins)) = (&mut standing.message, pins)
+    {
+        *message += &format!(" The node is pinned to {pins}.");
+    }
+    standing
 }
 
 fn controller(node: &str, applied: &Applied) -> Option<String> {
@@ -266,6 +280,25 @@ mod tests {
             "name": "web", "image": "x", "imageID": "", "ready": false,
             "restartCount": restarts, "state": state, "lastState": last,
         }]})
+    }
+
+    #[test]
+    fn a_pod_that_no_host_takes_says_which_pins_narrow_them() {
+        let pins: PlacementPins = serde_json::from_value(json!({
+            "asked": {"cpuArchitectures": ["riscv64", "arm64"], "networkClass": "fast"},
+            "oneOf": [{"kubernetes.io/arch": "riscv64"}, {"kubernetes.io/arch": "arm64"}],
+            "allOf": [{"net": "fast"}],
+            "atLeast": {"label": "memory", "number": 80},
+        }))
+        .expect("pins");
+        let standing = Standing::failing(NodeReason::Unschedulable, "no cluster node takes it.");
+        let told = narrowed(standing, Some(&pins)).message;
+        assert_eq!(
+            told.as_deref(),
+            Some(
+                "no cluster node takes it. The node is pinned to cpuArchitectures riscv64, arm64; networkClass fast (labels kubernetes.io/arch=riscv64 or kubernetes.io/arch=arm64; net=fast; memory>=80)."
+            )
+        );
     }
 
     #[test]
