@@ -91,6 +91,7 @@ fn the_policy_and_the_roles_use_the_names_of_the_code() {
             format!("authorizer.group('{GROUP}').resource('preciousobjects')"),
         ),
         (roles, format!("name: {FIELD_MANAGER}\n")),
+        (roles, format!("name: {FIELD_MANAGER}-leader\n")),
         (roles, format!("name: {FIELD_MANAGER}-restore\n")),
     ];
     for definition in crd::all() {

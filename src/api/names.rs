@@ -72,6 +72,15 @@ impl Precious {
     }
 }
 
+/// The Lease by which replicas take turns that act on `namespace`, or on all. Operators of different namespaces may live in
+/// one, and each acts.
+pub fn lease(namespace: Option<&str>) -> String {
+    match namespace {
+        None => FIELD_MANAGER.to_owned(),
+        Some(namespace) => format!("{FIELD_MANAGER}.{namespace}"),
+    }
+}
+
 /// The claim of `identity`.
 pub fn claim(identity: &str) -> String {
     Precious::Claim.name(identity, &[])
@@ -198,6 +207,8 @@ mod tests {
             route("wiki", "web", "web"),
             hostname("demo", "wiki", "web", "web"),
             volume("wiki", "web", "data"),
+            lease(None),
+            lease(Some("demo")),
         ];
         similar_asserts::assert_eq!(names.join("\n"), FROZEN.trim());
     }
@@ -215,6 +226,8 @@ wiki-web-1-o77kdmc7
 wiki-web-web-bhnwpqpt
 wiki-web-web-revtbcbj
 wiki-web-data-vep27b4dednkg277
+installation-operator
+installation-operator.demo
 ";
 
     #[test]

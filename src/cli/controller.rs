@@ -7,7 +7,9 @@ use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use super::client::client;
-use crate::controller::run;
+use crate::api::names;
+use crate::controller::leader::Election;
+use crate::controller::replica::Replica;
 use crate::controller::shell::Settings;
 
 /// Run the operator until SIGTERM.
@@ -19,6 +21,15 @@ pub struct Controller {
     /// The name of the Platform object that says what the cluster offers.
     #[arg(long, env = "PLATFORM", default_value = "default")]
     platform: String,
+    /// Take turns with other replicas: only the one that holds a Lease acts, the others wait.
+    #[arg(long, env = "LEADER_ELECT")]
+    leader_elect: bool,
+    /// The namespace of that Lease; the pod's own when left out, or the one of the kubeconfig's context.
+    #[arg(long, env = "LEASE_NAMESPACE", requires = "leader_elect")]
+    lease_namespace: Option<String>,
+    /// Serve /healthz and /readyz at this port; nowhere when left out.
+    #[arg(long, env = "HEALTH_PORT", value_name = "PORT")]
+    health_port: Option<u16>,
     /// What to log, as a tracing filter: a level, or target=level, separated by commas.
     #[arg(long, env = "LOG", default_value = "info")]
     log: String,
@@ -37,7 +48,8 @@ impl Controller {
     /// Runs until a signal.
     ///
     /// # Errors
-    /// When there is no cluster to talk to, or the log filter is malformed.
+    /// When there is no cluster to talk to, the log filter is malformed, or the replica has to end: its Lease is lost, or its
+    /// health cannot be served.
     pub fn run(self) -> anyhow::Result<()> {
         let filter = EnvFilter::try_new(&self.log)
             .with_context(|| format!("--log {:?} is not a filter", self.log))?;
@@ -57,14 +69,24 @@ impl Controller {
                 version = env!("CARGO_PKG_VERSION"),
                 "starting"
             );
-            run(
+            let election = if self.leader_elect {
+                let namespace = self.lease_namespace.as_deref();
+                let namespace = namespace.unwrap_or(client.default_namespace());
+                let lease = names::lease(self.namespace.as_deref());
+                Some(Election::new(client.clone(), namespace, lease)?)
+            } else {
+                None
+            };
+            let replica = Replica {
                 client,
-                Settings {
+                settings: Settings {
                     namespace: self.namespace,
                     platform: self.platform,
                 },
-            )
-            .await;
+                election,
+                health_port: self.health_port,
+            };
+            replica.run().await?;
             tracing::info!("stopped");
             Ok(())
         })

@@ -1,4 +1,4 @@
-//! The controller: reconcile, persist, apply, report, finalize, and what wakes it. All writes to the cluster are here.
+//! The controller: reconcile, persist, apply, report, finalize, and what wakes it; and a replica's life around it. All writes to the cluster are here.
 
 pub mod apply;
 pub mod backoff;
@@ -8,12 +8,15 @@ pub mod drift;
 pub mod events;
 pub mod failure;
 pub mod finalize;
+pub mod health;
 pub mod history;
 pub mod intent;
+pub mod leader;
 pub mod persist;
 pub mod plan;
 pub mod precious;
 pub mod reconcile;
+pub mod replica;
 pub mod report;
 pub mod select;
 pub mod shelf;
@@ -41,13 +44,20 @@ use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 
 use self::backoff::Backoffs;
+use self::health::Readiness;
 use self::shell::{Settings, Shell};
 use crate::acquire::interest::Interests;
 use crate::api::names::FIELD_MANAGER;
 use crate::api::{ComputeProfile, Installation, Platform, ResolutionRecord};
 
-/// Runs until SIGTERM or SIGINT, then finishes the reconciles that are under way.
-pub async fn run(client: Client, settings: Settings) {
+/// Runs until `stop`, then finishes the reconciles that are under way. `readiness` is said as soon as every Installation has
+/// been seen once.
+async fn run(
+    client: Client,
+    settings: Settings,
+    readiness: Readiness,
+    stop: impl Future<Output = ()> + Send + Sync + 'static,
+) {
     let scope = Scope {
         client: client.clone(),
         namespace: settings.namespace.clone(),
@@ -71,6 +81,8 @@ pub async fn run(client: Client, settings: Settings) {
     });
 
     let controller = Controller::new(scope.api::<Installation>(), any());
+    let seen = controller.store();
+    tokio::spawn(async move { readiness.set(seen.wait_until_ready().await.is_ok()) });
     let controller = if serves_routes(&client).await {
         controller
             .owns(scope.api::<HttpRoute>(), managed())
@@ -130,7 +142,7 @@ pub async fn run(client: Client, settings: Settings) {
         .watches(scope.api::<Installation>(), any(), move |rival| {
             watches::wake_rivals(&interests, &rival)
         })
-        .shutdown_on_signal()
+        .graceful_shutdown_on(stop)
         .run(reconcile::reconcile, reconcile::retry, shell)
         .for_each(|outcome| async move {
             // A failed reconcile has been logged where its delay was chosen.

@@ -23,6 +23,7 @@ pub struct Launch {
     kubeconfig: PathBuf,
     log: PathBuf,
     platform: String,
+    options: Vec<String>,
     proxy: Option<ApiProxy>,
 }
 
@@ -73,6 +74,7 @@ impl TestNamespace {
             kubeconfig: self.directory.join(format!("operator-{number}.kubeconfig")),
             log: self.directory.join(format!("operator-{number}.log")),
             platform: "default".to_owned(),
+            options: Vec::new(),
             namespace: self.name.clone(),
             principal,
             proxy: None,
@@ -116,11 +118,25 @@ impl Launch {
         self
     }
 
+    /// With more options of `controller`.
+    #[must_use]
+    pub fn options<const N: usize>(mut self, options: [&str; N]) -> Self {
+        self.options.extend(options.map(str::to_owned));
+        self
+    }
+
     /// Through a proxy, which then can kill it.
     pub async fn through_proxy(mut self, test: &TestNamespace) -> Self {
         let proxy = ApiProxy::start(self.principal.client.clone()).await;
         self.write_kubeconfig(&test.cluster.kubeconfig("unused", Some(&proxy.url)));
         self.proxy = Some(proxy);
+        self
+    }
+
+    /// Reaching for the API server at `server`.
+    #[must_use]
+    pub fn at(self, test: &TestNamespace, server: &str) -> Self {
+        self.write_kubeconfig(&test.cluster.kubeconfig(&self.principal.token, Some(server)));
         self
     }
 
@@ -158,6 +174,7 @@ impl Launch {
                 &self.platform,
             ])
             .args(["--log", "debug"])
+            .args(&self.options)
             .env("KUBECONFIG", &self.kubeconfig)
             .env("RUST_BACKTRACE", "1")
             .stdin(Stdio::null())
