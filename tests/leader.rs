@@ -136,19 +136,24 @@ async fn a_leader_that_cannot_renew_ends_before_its_lease_has_run_out() {
 }
 
 #[tokio::test]
-async fn a_waiting_replica_is_ready_and_a_replica_without_an_api_server_is_alive_but_not_ready() {
+async fn whoever_leads_or_waits_is_ready_and_without_an_api_server_alive_at_least() {
     let test = TestNamespace::new("health").await;
-    let leader = test.replica().await;
-    eventually("a replica to lead", async || leads(&leader)).await;
     let options = ["--leader-elect", "--lease-namespace", &test.name];
-    let launch = test.operator().await.options(options);
-    let port = free_port();
-    let waiting = launch.options(["--health-port", &port.to_string()]).start();
-    eventually("the waiting replica to be ready", async || {
-        (get(port, "/readyz").await? == 200).then_some(())
-    })
-    .await;
-    assert_eq!(leads(&waiting), None);
+    test.principal("operator", &["installation-operator-leader"])
+        .await;
+    let mut replicas = Vec::new();
+    for role in ["leading", "waiting"] {
+        let port = free_port();
+        let launch = test.operator().await.options(options);
+        let replica = launch.options(["--health-port", &port.to_string()]).start();
+        let what = format!("the {role} replica to be ready");
+        eventually(&what, async || {
+            (get(port, "/readyz").await? == 200).then_some(())
+        })
+        .await;
+        assert!(replica.log().contains(role), "{}", replica.log());
+        replicas.push(replica);
+    }
 
     let port = free_port();
     let nowhere = "https://127.0.0.1:1";

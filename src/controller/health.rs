@@ -4,13 +4,22 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
+use kube::Api;
+use kube::api::ListParams;
 use tokio::net::TcpListener;
+use tokio::time::sleep;
 
-/// Whether this replica does its part: it waits for its turn, or it leads and has seen every Installation once.
+use crate::api::Installation;
+
+/// How long between two tries to list Installations.
+const RETRY_PERIOD: Duration = Duration::from_secs(2);
+
+/// Whether this replica does its part: it waits for its turn, or it leads and the API server lists Installations to it.
 #[derive(Clone, Default)]
 pub struct Readiness(Arc<AtomicBool>);
 
@@ -45,6 +54,17 @@ pub async fn serve(port: u16, readiness: Readiness) -> std::io::Result<()> {
         Err(_) => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?,
     };
     axum::serve(listener, router(readiness)).await
+}
+
+/// Waits until the API server lists Installations: it can be reached, it knows them, and the operator may read them.
+///
+/// The store of a controller cannot be waited for: it wakes one who waits, and that is the controller itself.
+pub async fn until_listed(installations: &Api<Installation>) {
+    let one = ListParams::default().limit(1);
+    while let Err(error) = installations.list_metadata(&one).await {
+        tracing::warn!(%error, "the API server does not list Installations");
+        sleep(RETRY_PERIOD).await;
+    }
 }
 
 fn router(readiness: Readiness) -> Router {

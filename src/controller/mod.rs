@@ -50,8 +50,8 @@ use crate::acquire::interest::Interests;
 use crate::api::names::FIELD_MANAGER;
 use crate::api::{ComputeProfile, Installation, Platform, ResolutionRecord};
 
-/// Runs until `stop`, then finishes the reconciles that are under way. `readiness` is said as soon as every Installation has
-/// been seen once.
+/// Runs until `stop`, then finishes the reconciles that are under way. `readiness` is said as soon as the API server
+/// lists Installations.
 async fn run(
     client: Client,
     settings: Settings,
@@ -62,6 +62,11 @@ async fn run(
         client: client.clone(),
         namespace: settings.namespace.clone(),
     };
+    let installations = scope.api::<Installation>();
+    tokio::spawn(async move {
+        health::until_listed(&installations).await;
+        readiness.set(true);
+    });
     let any = watcher::Config::default;
     let managed = || any().labels("app.kubernetes.io/managed-by=installation-operator");
     let recorder = Recorder::new(
@@ -81,8 +86,6 @@ async fn run(
     });
 
     let controller = Controller::new(scope.api::<Installation>(), any());
-    let seen = controller.store();
-    tokio::spawn(async move { readiness.set(seen.wait_until_ready().await.is_ok()) });
     let controller = if serves_routes(&client).await {
         controller
             .owns(scope.api::<HttpRoute>(), managed())

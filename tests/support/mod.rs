@@ -22,6 +22,8 @@
 pub mod audit;
 pub mod cluster;
 pub mod edge;
+pub mod helm;
+pub mod image;
 pub mod install;
 pub mod installation;
 pub mod item;
