@@ -7,9 +7,9 @@ use installation_operator::api::condition::ConditionType;
 use installation_operator::api::{ComputeProfile, Installation};
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::json;
 use support::helm::{CHART, RELEASE};
@@ -18,16 +18,6 @@ use support::wait::{condition, eventually};
 use support::{Cluster, TestNamespace};
 
 impl TestNamespace {
-    /// Lets in only pods that are `restricted`.
-    async fn enforce_restricted(&self) {
-        let level =
-            json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
-        Api::<Namespace>::all(self.client())
-            .patch(&self.name, &PatchParams::default(), &Patch::Merge(level))
-            .await
-            .expect("a label");
-    }
-
     /// How many replicas of the operator there are and how many are ready.
     async fn replicas(&self) -> (usize, i32) {
         let pods = self.list::<Pod>().await;

@@ -54,6 +54,7 @@ pub fn select(
         edge,
         network_policy: pinned.map_or(platform.network_policy, |pinned| pinned.network_policy),
         volumes,
+        pods: pinned.map_or(&platform.pods, |pinned| &pinned.pods).clone(),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod crd;
 pub mod installation;
 pub mod names;
 pub mod platform;
+pub mod pods;
 pub mod precious;
 pub mod profile;
 pub mod reason;

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
+use super::pods::PodTerms;
+
 #[allow(
     clippy::duplicated_attributes,
     reason = "columns of one type are no duplicates"
@@ -57,6 +59,9 @@ pub struct PlatformSpec {
     /// Whether installations are closed to whatever is not meant to reach them.
     #[serde(default)]
     pub network_policy: NetworkPolicyMode,
+    /// What holds for the pods of every installation.
+    #[serde(default)]
+    pub pods: PodTerms,
 }
 
 impl Default for PlatformSpec {
@@ -68,6 +73,7 @@ impl Default for PlatformSpec {
             storage: Storage::default(),
             registries: Vec::new(),
             network_policy: NetworkPolicyMode::default(),
+            pods: PodTerms::default(),
         }
     }
 }
@@ -354,7 +360,7 @@ pub enum NetworkPolicyMode {
 }
 
 /// Labels or annotations, bounded as everything else.
-fn texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+pub(super) fn texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({
         "type": "object",
         "maxProperties": 32,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::api::platform::{AccessMode, Edge, NetworkPolicyMode};
+use crate::api::pods::PodTerms;
 use crate::api::profile::ProfileVersion;
 
 /// Pinned beside one snapshot, in a key of the same Secret. Holds no secret.
@@ -42,6 +43,9 @@ pub struct PlatformPins {
     /// What serves each volume, by node and volume.
     #[serde(default)]
     pub volumes: BTreeMap<String, BTreeMap<String, VolumePins>>,
+    /// What holds for its pods.
+    #[serde(default)]
+    pub pods: PodTerms,
 }
 
 /// What serves one volume.
