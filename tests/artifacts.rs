@@ -23,7 +23,10 @@ impl TestNamespace {
         self.platform(json!({"registries": [registry.terms()]}))
             .await;
         let operator = self.operator().await;
-        operator.platform(&self.name).tag_interval(1).start()
+        operator
+            .platform(&self.name)
+            .options(["--tag-interval", "1"])
+            .start()
     }
 
     async fn blueprint_artifact(&self, name: &str) -> Option<String> {

@@ -53,14 +53,17 @@ async fn reader(test: &TestNamespace) -> Principal {
     let role = format!("context-reader-{}", test.name);
     let owner =
         json!([{"apiVersion": "v1", "kind": "Namespace", "name": test.name, "uid": test.uid}]);
-    let rules = json!([{
-        "apiGroups": ["install.musher.dev"],
-        "resources": [
-            "installations", "computeprofiles", "platforms", "componentrevisions", "variables",
-            "clustervariables", "connections", "clusterconnections",
-        ],
-        "verbs": ["get", "list"],
-    }]);
+    let rules = json!([
+        {
+            "apiGroups": ["install.musher.dev"],
+            "resources": [
+                "installations", "computeprofiles", "platforms", "componentrevisions", "variables",
+                "clustervariables", "connections", "clusterconnections",
+            ],
+            "verbs": ["get", "list"],
+        },
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]},
+    ]);
     let roles = Api::<ClusterRole>::all(test.client());
     let made = json!({"metadata": {"name": role, "ownerReferences": owner}, "rules": rules});
     create(&roles, &object(made)).await;

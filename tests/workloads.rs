@@ -344,6 +344,69 @@ async fn a_quota_that_refuses_pods_is_the_reason_of_each_kind_of_node() {
 }
 
 #[tokio::test]
+async fn where_restricted_is_enforced_pods_fit_or_their_node_says_what_image_would() {
+    let test = TestNamespace::new("restricted").await;
+    if test.lacks_node() {
+        return;
+    }
+    test.enforce_restricted().await;
+    let _operator = test.operator().await.start();
+    let item = test.one_of_each().await;
+    test.install_town(&item).await;
+
+    let named = &test.cluster.state.images["probe-named-user"];
+    let image = item.image.clone();
+    test.update_town(&item.edited("clerk.yaml", &image, named))
+        .await;
+    let refused = test
+        .wait_for("town", "a node whose user is refused", |seen| {
+            let nodes = &seen.status.as_ref()?.nodes;
+            let clerk = nodes.iter().find(|node| node.name == "clerk")?;
+            (clerk.reason.as_deref() == Some("ContainerConfig")).then_some(())
+        })
+        .await;
+    let message = node(&refused, "clerk").message.expect("a message");
+    assert!(message.contains("runAsNonRoot"), "{message}");
+}
+
+#[tokio::test]
+async fn what_a_platform_says_of_pods_is_on_every_workload() {
+    let test = TestNamespace::new("marked").await;
+    let _rollout = test.pods_become_ready();
+    test.platform(json!({"pods": {
+        "securityLevel": "Restricted",
+        "tolerations": [{"key": "dedicated", "value": "apps", "effect": "NoSchedule"}],
+        "labels": {"example.org/team": "apps", "app.kubernetes.io/name": "another"},
+        "annotations": {"example.org/note": "yes"},
+    }}))
+    .await;
+    let _operator = test.operator().await.platform(&test.name).start();
+    test.install_town(&test.one_of_each().await).await;
+    let clerk = names::workload("town", "clerk");
+    let clerk = test.api::<Deployment>().get(&clerk).await;
+    let clerk = clerk.expect("the Deployment");
+    let template = clerk.spec.clone().expect("a spec").template;
+    for metadata in [
+        &clerk.metadata,
+        template.metadata.as_ref().expect("metadata"),
+    ] {
+        let labels = metadata.labels.as_ref().expect("labels");
+        assert_eq!(labels["example.org/team"], "apps");
+        assert_eq!(labels["app.kubernetes.io/name"], SLUG);
+        let annotations = metadata.annotations.as_ref().expect("annotations");
+        assert_eq!(annotations["example.org/note"], "yes");
+    }
+    let pod = template.spec.expect("a spec");
+    let tolerated = pod.tolerations.expect("tolerations");
+    assert_eq!(tolerated[0].operator.as_deref(), Some("Equal"));
+    let hardened = pod.containers[0].security_context.as_ref();
+    assert_eq!(
+        hardened.and_then(|context| context.allow_privilege_escalation),
+        Some(false)
+    );
+}
+
+#[tokio::test]
 async fn a_change_of_the_platform_waits_for_an_explicit_update() {
     let test = TestNamespace::new("platform").await;
     let _rollout = test.pods_become_ready();

@@ -28,7 +28,7 @@ main() {
   run fmt
   run lint shell
   # The slowest build, and it shares nothing with the others: it fills the time in which they use one core.
-  setsid tests/cluster/build.sh >"$logs/cluster-build.log" 2>&1 &
+  setsid bash -c 'tests/cluster/build.sh && tests/helm/build.sh' >"$logs/cluster-build.log" 2>&1 &
   building=$!
   run lint rust
   run unit
@@ -36,6 +36,7 @@ main() {
   run generate --check
   run deny
   wait_for_cluster_build
+  run chart
   run harness
   start_cluster
   run integration
@@ -88,7 +89,7 @@ wait_for_cluster_build() {
     building=
     end_heartbeat
     tail -n "$tail_lines" "$logs/cluster-build.log" >&2
-    fail "the local cluster does not build"
+    fail "the local cluster or Helm does not build"
   fi
   building=
   end_heartbeat

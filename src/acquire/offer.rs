@@ -59,6 +59,7 @@ pub fn select(
             pinned.map(|pinned| &pinned.placement),
             findings,
         ),
+        pods: pinned.map_or(&platform.pods, |pinned| &pinned.pods).clone(),
     }
 }
 

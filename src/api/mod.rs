@@ -13,6 +13,7 @@ pub mod installation;
 pub mod names;
 pub mod placement;
 pub mod platform;
+pub mod pods;
 pub mod precious;
 pub mod profile;
 pub mod reason;

@@ -80,6 +80,15 @@ impl Precious {
     }
 }
 
+/// The Lease by which replicas take turns that act on `namespace`, or on all. Operators of different namespaces may live in
+/// one, and each acts.
+pub fn lease(namespace: Option<&str>) -> String {
+    match namespace {
+        None => FIELD_MANAGER.to_owned(),
+        Some(namespace) => format!("{FIELD_MANAGER}.{namespace}"),
+    }
+}
+
 /// The claim of `identity`.
 pub fn claim(identity: &str) -> String {
     Precious::Claim.name(identity, &[])
@@ -212,6 +221,8 @@ mod tests {
             hostname("demo", "wiki", "web", "web"),
             volume("wiki", "web", "data"),
             hostname_claim("wiki.example.org"),
+            lease(None),
+            lease(Some("demo")),
         ];
         similar_asserts::assert_eq!(names.join("\n"), FROZEN.trim());
     }
@@ -230,6 +241,8 @@ wiki-web-web-bhnwpqpt
 wiki-web-web-revtbcbj
 wiki-web-data-vep27b4dednkg277
 hostname-wiki-example-org-djgj7ro5wup6l465
+installation-operator
+installation-operator.demo
 ";
 
     #[test]

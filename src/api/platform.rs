@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
 use super::placement::PlacementTerms;
+use super::pods::PodTerms;
 
 #[allow(
     clippy::duplicated_attributes,
@@ -67,6 +68,9 @@ pub struct PlatformSpec {
     /// Whether installations are closed to whatever is not meant to reach them.
     #[serde(default)]
     pub network_policy: NetworkPolicyMode,
+    /// What holds for the pods of every installation.
+    #[serde(default)]
+    pub pods: PodTerms,
 }
 
 impl Default for PlatformSpec {
@@ -79,6 +83,7 @@ impl Default for PlatformSpec {
             placement: PlacementTerms::default(),
             registries: Vec::new(),
             network_policy: NetworkPolicyMode::default(),
+            pods: PodTerms::default(),
         }
     }
 }
@@ -375,7 +380,7 @@ pub enum NetworkPolicyMode {
 }
 
 /// Labels or annotations, bounded as everything else.
-fn texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+pub(super) fn texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({
         "type": "object",
         "maxProperties": 32,

@@ -107,7 +107,8 @@ pub enum NodeReason {
     /// profile, loosen the placement pins, or look at the volume claim that it waits for.
     Unschedulable,
     /// Its container cannot be created. The message has the kubelet's words: a Secret that is gone, a command that the
-    /// image does not have, a user that is not allowed.
+    /// image does not have, a user that is not allowed. Where pods are made for the pod security level Restricted, an image
+    /// has to name a user other than root, by number: use one that does, or a namespace that does not enforce that level.
     ContainerConfig,
     /// Its container ends again and again. While its probes still allow it this is a first boot on its way; after that,
     /// read the log that the message names.
@@ -116,7 +117,8 @@ pub enum NodeReason {
     /// after that, compare the probe with what the application serves.
     ProbeFailing,
     /// The API server refuses its pods: a quota, a pod security level, or another admission policy. The message has its
-    /// answer: raise the quota, or run the item in a namespace whose policy admits it.
+    /// answer: raise the quota, or run the item in a namespace whose policy admits it. A namespace that enforces the
+    /// pod security level Restricted since the record was made gets pods that fit by a change of `spec.update.token`.
     Refused,
     /// Its rollout came to no end in the time that its probes allow. See its pods.
     DeadlineExceeded,

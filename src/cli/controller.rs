@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use super::client::client;
-use crate::controller::run;
+use crate::api::names;
+use crate::controller::leader::Election;
+use crate::controller::replica::Replica;
 use crate::controller::shell::Settings;
 
 /// Run the operator until SIGTERM.
@@ -20,8 +22,8 @@ pub struct Controller {
     /// The name of the Platform object that says what the cluster offers.
     #[arg(long, env = "PLATFORM", default_value = "default")]
     platform: String,
-    /// The operator's own namespace: there are the Secrets that objects of the cluster name, and which Installation has
-    /// which public host name. All operators of a cluster share one. The one that it runs in, or the kubeconfig's, when
+    /// The operator's own namespace: there are its Lease, the Secrets that objects of the cluster name, and which
+    /// Installation has which public host name. All operators of a cluster share one. The one that it runs in, or the kubeconfig's, when
     /// left out.
     #[arg(long, env = "OPERATOR_NAMESPACE")]
     operator_namespace: Option<String>,
@@ -29,6 +31,12 @@ pub struct Controller {
     #[arg(long, env = "TAG_INTERVAL", value_name = "SECONDS", default_value_t = 900,
         value_parser = clap::value_parser!(u64).range(1..))]
     tag_interval: u64,
+    /// Take turns with other replicas: only the one that holds a Lease acts, the others wait.
+    #[arg(long, env = "LEADER_ELECT")]
+    leader_elect: bool,
+    /// Serve /healthz and /readyz at this port; nowhere when left out.
+    #[arg(long, env = "HEALTH_PORT", value_name = "PORT")]
+    health_port: Option<u16>,
     /// What to log, as a tracing filter: a level, or target=level, separated by commas.
     #[arg(long, env = "LOG", default_value = "info")]
     log: String,
@@ -47,7 +55,8 @@ impl Controller {
     /// Runs until a signal.
     ///
     /// # Errors
-    /// When there is no cluster to talk to, or the log filter is malformed.
+    /// When there is no cluster to talk to, the log filter is malformed, or the replica has to end: its Lease is lost, or its
+    /// health cannot be served.
     pub fn run(self) -> anyhow::Result<()> {
         let filter = EnvFilter::try_new(&self.log)
             .with_context(|| format!("--log {:?} is not a filter", self.log))?;
@@ -71,16 +80,24 @@ impl Controller {
                 version = env!("CARGO_PKG_VERSION"),
                 "starting"
             );
-            run(
+            let election = if self.leader_elect {
+                let lease = names::lease(self.namespace.as_deref());
+                Some(Election::new(client.clone(), &operator_namespace, lease)?)
+            } else {
+                None
+            };
+            let replica = Replica {
                 client,
-                Settings {
+                settings: Settings {
                     namespace: self.namespace,
                     platform: self.platform,
                     operator_namespace,
                     tag_interval: Duration::from_secs(self.tag_interval),
                 },
-            )
-            .await;
+                election,
+                health_port: self.health_port,
+            };
+            replica.run().await?;
             tracing::info!("stopped");
             Ok(())
         })

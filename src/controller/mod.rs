@@ -1,4 +1,4 @@
-//! The controller: reconcile, persist, apply, report, finalize, and what wakes it. All writes to the cluster are here.
+//! The controller: reconcile, persist, apply, report, finalize, and what wakes it; and a replica's life around it. All writes to the cluster are here.
 
 pub mod apply;
 pub mod backoff;
@@ -9,14 +9,17 @@ pub mod drift;
 pub mod events;
 pub mod failure;
 pub mod finalize;
+pub mod health;
 pub mod history;
 pub mod hostnames;
 pub mod intent;
+pub mod leader;
 pub mod lookout;
 pub mod persist;
 pub mod plan;
 pub mod precious;
 pub mod reconcile;
+pub mod replica;
 pub mod report;
 pub mod select;
 pub mod shelf;
@@ -44,6 +47,7 @@ use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 
 use self::backoff::Backoffs;
+use self::health::Readiness;
 use self::lookout::Lookout;
 use self::shell::{Settings, Shell};
 use crate::acquire::interest::Interests;
@@ -51,12 +55,23 @@ use crate::acquire::registry::Registries;
 use crate::api::names::FIELD_MANAGER;
 use crate::api::{ComputeProfile, Installation, Platform, ResolutionRecord};
 
-/// Runs until SIGTERM or SIGINT, then finishes the reconciles that are under way.
-pub async fn run(client: Client, settings: Settings) {
+/// Runs until `stop`, then finishes the reconciles that are under way. `readiness` is said as soon as the API server
+/// lists Installations.
+async fn run(
+    client: Client,
+    settings: Settings,
+    readiness: Readiness,
+    stop: impl Future<Output = ()> + Send + Sync + 'static,
+) {
     let scope = Scope {
         client: client.clone(),
         namespace: settings.namespace.clone(),
     };
+    let installations = scope.api::<Installation>();
+    tokio::spawn(async move {
+        health::until_listed(&installations).await;
+        readiness.set(true);
+    });
     let any = watcher::Config::default;
     let managed = || any().labels("app.kubernetes.io/managed-by=installation-operator");
     let recorder = Recorder::new(
@@ -138,7 +153,7 @@ pub async fn run(client: Client, settings: Settings) {
         .watches(scope.api::<Installation>(), any(), move |rival| {
             watches::wake_rivals(&interests, &rival)
         })
-        .shutdown_on_signal()
+        .graceful_shutdown_on(stop)
         .run(reconcile::reconcile, reconcile::retry, shell)
         .for_each(|outcome| async move {
             // A failed reconcile has been logged where its delay was chosen.

@@ -7,6 +7,7 @@ use kube::Resource;
 
 use crate::api::Installation;
 use crate::api::names::{FIELD_MANAGER, INSTALLATION_LABEL, NODE_LABEL};
+use crate::api::pods::PodTerms;
 
 /// The Installation that materialized objects belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,19 @@ impl Owner {
             labels.insert(key.to_owned(), value.to_owned());
         }
         labels
+    }
+
+    /// `metadata` with what the platform marks workloads and pods with. What is there already wins.
+    pub(super) fn marked(mut metadata: ObjectMeta, terms: &PodTerms) -> ObjectMeta {
+        let mark = |onto: &mut Option<BTreeMap<String, String>>, marks: &BTreeMap<_, _>| {
+            if !marks.is_empty() {
+                let own = onto.take().unwrap_or_default();
+                *onto = Some(marks.clone().into_iter().chain(own).collect());
+            }
+        };
+        mark(&mut metadata.labels, &terms.labels);
+        mark(&mut metadata.annotations, &terms.annotations);
+        metadata
     }
 
     /// What selects the pods of `node`; never changes, because selectors cannot.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::placement::NodeLabels;
 use crate::api::platform::{AccessMode, Edge, NetworkPolicyMode};
+use crate::api::pods::PodTerms;
 use crate::api::profile::ProfileVersion;
 use crate::contract::blueprint::compute::Placement;
 
@@ -60,6 +61,9 @@ pub struct PlatformPins {
     /// Where each node that has placement pins may run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub placement: BTreeMap<String, PlacementPins>,
+    /// What holds for its pods.
+    #[serde(default)]
+    pub pods: PodTerms,
 }
 
 /// Where a node may run.

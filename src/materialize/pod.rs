@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, LocalObjectReference, PersistentVolumeClaimVolumeSource,
-    PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements, SeccompProfile, Volume,
-    VolumeMount,
+    Capabilities, Container, ContainerPort, LocalObjectReference,
+    PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec, PodTemplateSpec,
+    ResourceRequirements, SeccompProfile, SecurityContext, Toleration, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -16,7 +16,7 @@ use super::node::Node;
 use super::pins::{ImagePins, Pins};
 use super::probe::{Stage, probe};
 use super::{image, placement, service};
-use crate::api::names;
+use crate::api::{names, pods};
 use crate::contract::component::Workload;
 use crate::contract::component::endpoint::Endpoint;
 use crate::contract::component::health::Probe;
@@ -30,10 +30,13 @@ pub(super) fn template(
     restart_policy: Option<&str>,
 ) -> PodTemplateSpec {
     PodTemplateSpec {
-        metadata: Some(ObjectMeta {
-            labels: Some(owner.labels(node.name, node.slug)),
-            ..ObjectMeta::default()
-        }),
+        metadata: Some(Owner::marked(
+            ObjectMeta {
+                labels: Some(owner.labels(node.name, node.slug)),
+                ..ObjectMeta::default()
+            },
+            &pins.platform.pods,
+        )),
         spec: Some(PodSpec {
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
@@ -42,6 +45,14 @@ pub(super) fn template(
             node_selector: placement::selector(node, pins),
             affinity: placement::affinity(node, pins),
             volumes: some(volumes(node, owner)),
+            tolerations: some(
+                pins.platform
+                    .pods
+                    .tolerations
+                    .iter()
+                    .map(toleration)
+                    .collect(),
+            ),
             image_pull_secrets: some(
                 pins.image_pull_secrets
                     .iter()
@@ -59,6 +70,8 @@ fn security(node: &Node, pins: &Pins) -> PodSecurityContext {
     let group = pins.images.get(node.name).and_then(group);
     let group = group.filter(|_| !node.running.volumes.is_empty());
     PodSecurityContext {
+        // Of the image's user too: the kubelet refuses root, and a name that may be root.
+        run_as_non_root: pins.platform.pods.is_restricted().then_some(true),
         fs_group: group,
         fs_group_change_policy: group.map(|_| "OnRootMismatch".to_owned()),
         seccomp_profile: Some(SeccompProfile {
@@ -117,7 +130,36 @@ fn container(node: &Node, secret: Option<&EnvironmentSecret>, pins: &Pins) -> Co
         startup_probe: at(&health.startup, Stage::Startup),
         readiness_probe: at(&health.readiness, Stage::Readiness),
         liveness_probe: at(&health.liveness, Stage::Liveness),
+        security_context: pins.platform.pods.is_restricted().then(hardened),
         ..Container::default()
+    }
+}
+
+/// What the pod security level Restricted asks of a container. Not of every one: a program that has capabilities of its own,
+/// as some do that listen at low ports, would not start.
+fn hardened() -> SecurityContext {
+    SecurityContext {
+        allow_privilege_escalation: Some(false),
+        capabilities: Some(Capabilities {
+            drop: Some(vec!["ALL".to_owned()]),
+            add: None,
+        }),
+        ..SecurityContext::default()
+    }
+}
+
+fn toleration(term: &pods::Toleration) -> Toleration {
+    let operator = if term.value.is_some() {
+        "Equal"
+    } else {
+        "Exists"
+    };
+    Toleration {
+        key: term.key.clone(),
+        operator: Some(operator.to_owned()),
+        value: term.value.clone(),
+        effect: term.effect.map(|effect| effect.to_string()),
+        toleration_seconds: None,
     }
 }
 

@@ -53,12 +53,10 @@ pub(super) fn controller(
     }
 }
 
-fn metadata(node: &Node, owner: &Owner) -> ObjectMeta {
-    owner.metadata(
-        names::workload(&owner.name, node.name),
-        node.name,
-        node.slug,
-    )
+fn metadata(node: &Node, pins: &Pins, owner: &Owner) -> ObjectMeta {
+    let name = names::workload(&owner.name, node.name);
+    let metadata = owner.metadata(name, node.name, node.slug);
+    Owner::marked(metadata, &pins.platform.pods)
 }
 
 fn selector(node: &Node, owner: &Owner) -> LabelSelector {
@@ -76,7 +74,7 @@ fn deployment(
     owner: &Owner,
 ) -> Deployment {
     Deployment {
-        metadata: metadata(node, owner),
+        metadata: metadata(node, pins, owner),
         spec: Some(DeploymentSpec {
             progress_deadline_seconds: i32::try_from(node.running.health.patience()).ok(),
             selector: selector(node, owner),
@@ -96,7 +94,7 @@ fn stateful_set(
     owner: &Owner,
 ) -> StatefulSet {
     StatefulSet {
-        metadata: metadata(node, owner),
+        metadata: metadata(node, pins, owner),
         spec: Some(StatefulSetSpec {
             replicas: Some(1),
             service_name: Some(names::workload(&owner.name, node.name)),
@@ -122,10 +120,13 @@ fn job(
     version: &str,
 ) -> Job {
     Job {
-        metadata: owner.metadata(
-            names::job(&owner.name, node.name, version),
-            node.name,
-            node.slug,
+        metadata: Owner::marked(
+            owner.metadata(
+                names::job(&owner.name, node.name, version),
+                node.name,
+                node.slug,
+            ),
+            &pins.platform.pods,
         ),
         spec: Some(job_spec(node, secret, pins, owner)),
         status: None,
@@ -156,17 +157,20 @@ fn cron_job(
 ) -> CronJob {
     let fields: Vec<&str> = schedule.cron.split_ascii_whitespace().collect();
     CronJob {
-        metadata: metadata(node, owner),
+        metadata: metadata(node, pins, owner),
         spec: CronJobSpec {
             schedule: fields.join(" "),
             time_zone: Some("Etc/UTC".to_owned()),
             concurrency_policy: Some("Forbid".to_owned()),
             starting_deadline_seconds: Some(SCHEDULE_LATENESS),
             job_template: JobTemplateSpec {
-                metadata: Some(ObjectMeta {
-                    labels: Some(owner.labels(node.name, node.slug)),
-                    ..ObjectMeta::default()
-                }),
+                metadata: Some(Owner::marked(
+                    ObjectMeta {
+                        labels: Some(owner.labels(node.name, node.slug)),
+                        ..ObjectMeta::default()
+                    },
+                    &pins.platform.pods,
+                )),
                 spec: Some(job_spec(node, secret, pins, owner)),
             },
             ..CronJobSpec::default()

@@ -38,16 +38,19 @@ impl TestNamespace {
 
     /// Status and body of `GET path` for `host`, through the gateway.
     pub async fn fetch(&self, host: &str, path: &str) -> Option<(u16, String)> {
-        use tokio::io::{AsyncReadExt, AsyncWriteExt};
-        let mut stream = tokio::net::TcpStream::connect(&self.cluster.state.gateway)
-            .await
-            .ok()?;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.ok()?;
-        let status = answer.split(' ').nth(1)?.parse().ok()?;
-        let (_, body) = answer.split_once("\r\n\r\n")?;
-        Some((status, body.to_owned()))
+        fetch(&self.cluster.state.gateway, host, path).await
     }
+}
+
+/// Status and body of `GET path` for `host` at `address`.
+pub async fn fetch(address: &str, host: &str, path: &str) -> Option<(u16, String)> {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut stream = tokio::net::TcpStream::connect(address).await.ok()?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.ok()?;
+    let status = answer.split(' ').nth(1)?.parse().ok()?;
+    let (_, body) = answer.split_once("\r\n\r\n")?;
+    Some((status, body.to_owned()))
 }

@@ -25,6 +25,8 @@ pub mod catalog;
 pub mod chat;
 pub mod cluster;
 pub mod edge;
+pub mod helm;
+pub mod image;
 pub mod install;
 pub mod installation;
 pub mod item;

@@ -69,6 +69,16 @@ impl TestNamespace {
         Api::namespaced(self.client(), &self.name)
     }
 
+    /// Lets in only pods that are `restricted`.
+    pub async fn enforce_restricted(&self) {
+        let level =
+            json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
+        Api::<Namespace>::all(self.client())
+            .patch(&self.name, &PatchParams::default(), &Patch::Merge(level))
+            .await
+            .expect("a label");
+    }
+
     /// Creates an object, with strict field validation.
     pub async fn create<K>(&self, object: &K) -> K
     where

@@ -23,7 +23,7 @@ pub struct Launch {
     kubeconfig: PathBuf,
     log: PathBuf,
     platform: String,
-    tag_interval: u64,
+    options: Vec<String>,
     proxy: Option<ApiProxy>,
 }
 
@@ -91,7 +91,7 @@ impl TestNamespace {
             kubeconfig: self.directory.join(format!("operator-{number}.kubeconfig")),
             log: self.directory.join(format!("operator-{number}.log")),
             platform: "default".to_owned(),
-            tag_interval: 900,
+            options: Vec::new(),
             namespace: self.name.clone(),
             principal,
             proxy: None,
@@ -135,10 +135,10 @@ impl Launch {
         self
     }
 
-    /// Looks at tags more often than in production.
+    /// With more options of `controller`.
     #[must_use]
-    pub fn tag_interval(mut self, seconds: u64) -> Self {
-        self.tag_interval = seconds;
+    pub fn options<const N: usize>(mut self, options: [&str; N]) -> Self {
+        self.options.extend(options.map(str::to_owned));
         self
     }
 
@@ -147,6 +147,13 @@ impl Launch {
         let proxy = ApiProxy::start(self.principal.client.clone()).await;
         self.write_kubeconfig(&test.cluster.kubeconfig("unused", Some(&proxy.url)));
         self.proxy = Some(proxy);
+        self
+    }
+
+    /// Reaching for the API server at `server`.
+    #[must_use]
+    pub fn at(self, test: &TestNamespace, server: &str) -> Self {
+        self.write_kubeconfig(&test.cluster.kubeconfig(&self.principal.token, Some(server)));
         self
     }
 
@@ -185,9 +192,8 @@ impl Launch {
                 "--operator-namespace",
                 &self.principal.namespace,
             ])
-            .args(["--operator-namespace", &self.principal.namespace])
-            .args(["--tag-interval", &self.tag_interval.to_string()])
             .args(["--log", "debug"])
+            .args(&self.options)
             .env("KUBECONFIG", &self.kubeconfig)
             .env("RUST_BACKTRACE", "1")
             .stdin(Stdio::null())
