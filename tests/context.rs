@@ -255,7 +255,7 @@ async fn the_context_of_an_installation_renders_its_public_addresses() {
         test.directory.join("acme-wiki"),
         test.directory.join("wiki.json"),
     );
-    std::fs::write(&context, text).expect("a file");
+    std::fs::write(&context, &text).expect("a file");
     std::fs::create_dir_all(&directory).expect("a directory");
     for (path, text) in &item.files {
         std::fs::write(directory.join(path), text).expect("a file");
@@ -279,8 +279,7 @@ async fn the_context_of_an_installation_renders_its_public_addresses() {
     assert_eq!(of("HTTPRoute", "hostnames"), [json!([hostname])]);
     let types = of("Service", "type");
     assert!(types.contains(&json!("LoadBalancer")), "{types:?}");
-    let file: Value =
-        serde_json::from_slice(&std::fs::read(&context).expect("a file")).expect("JSON");
+    let file: Value = serde_json::from_str(&text).expect("JSON");
     let given = &file["allocations"]["db"]["main"]["public"];
     let given = format!(
         "{}:{}",
