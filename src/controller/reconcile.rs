@@ -15,6 +15,7 @@ use super::failure::{Asked, Failure, Retry};
 use super::history::{History, Version};
 use super::intent::Intent;
 use super::plan::Plan;
+use super::select::Request;
 use super::shelf::Shelf;
 use super::shell::Shell;
 use crate::acquire::allocation::Allocations;
@@ -223,12 +224,14 @@ async fn advance(
             .await?;
     } else if let Some(plan) = shell
         .plan(
-            installation,
-            intent,
-            &claim.claim.id,
+            Request {
+                installation,
+                intent,
+                id: &claim.claim.id,
+                current: pass.current.as_ref(),
+                delivery,
+            },
             reader,
-            pass.current.as_ref(),
-            delivery,
             &mut findings,
         )
         .await?

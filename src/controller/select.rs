@@ -18,22 +18,39 @@ use crate::materialize::pins::ArtifactPins;
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::Context;
 
+/// What is selected for.
+pub struct Request<'a> {
+    /// The Installation.
+    pub installation: &'a Installation,
+    /// What it asks for.
+    pub intent: Intent,
+    /// How issuers outside know it.
+    pub id: &'a str,
+    /// The newest version and its accepted record.
+    pub current: Option<&'a (Version, AcceptedRecord)>,
+    /// Its blueprint, as far as it had to be fetched to know the item.
+    pub delivery: Delivery,
+}
+
 impl Shell {
-    /// Selects everything for `intent` but credentials: what the last version pinned where the spec asks for no other,
-    /// what is current where it does. `installation_id` is how issuers outside know the installation.
+    /// Selects everything for `request` but credentials: what the last version pinned where the spec asks for no other,
+    /// what is current where it does.
     ///
     /// # Errors
     /// When the cluster cannot be asked.
     pub async fn plan(
         &self,
-        installation: &Installation,
-        intent: Intent,
-        installation_id: &str,
+        request: Request<'_>,
         reader: &Reader,
-        current: Option<&(Version, AcceptedRecord)>,
-        delivery: Delivery,
         findings: &mut Findings,
     ) -> Result<Option<Plan>, Failure> {
+        let Request {
+            installation,
+            intent,
+            id,
+            current,
+            delivery,
+        } = request;
         let namespace = installation.namespace().unwrap_or_default();
         // An explicit update selects everything current again: nothing is pinned for it but addresses and credentials.
         let pinned = current.filter(|(version, _)| version.intent.update == intent.update);
@@ -106,7 +123,7 @@ impl Shell {
         let connections = reader
             .acquire_connections(
                 &contracts,
-                installation_id,
+                id,
                 &intent.connections,
                 |request| {
                     let choice = pinned?.0.intent.connections.get(request.parameter);
@@ -171,7 +188,7 @@ impl Shell {
         let asked = intent.parameters.keys();
         let withheld = asked.filter(|name| !parameters.contains_key(*name));
         let context = Context {
-            installation: installation_id.to_owned(),
+            installation: id.to_owned(),
             withheld: withheld
                 .cloned()
                 .chain(variables.withheld)
