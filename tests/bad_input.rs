@@ -243,7 +243,7 @@ async fn what_is_missing_is_said_and_awaited() {
         (
             "oci",
             installation("oci").with("blueprint", json!({"oci": {"reference": "registry.test/items/wiki:1"}})),
-            Incomplete("BP-RESOLVE-001 support:oci Installation:/spec/blueprint/oci"),
+            Incomplete("BP-RESOLVE-001 artifact:registry.test/items/wiki:1 Installation:/spec/blueprint/oci/reference"),
         ),
     ];
     for (_, builder, _) in &cases {
