@@ -10,6 +10,8 @@ mod flow;
 pub mod form;
 pub mod node;
 pub mod parameter;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

@@ -175,3 +175,28 @@ pub(super) fn faults(
     }
     faults
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_by_endpoints_endpoint_and_property_alone() {
+        for (path, expected) in [
+            (
+                &["endpoints", "web", "publicURL"][..],
+                Some(("web", "publicURL")),
+            ),
+            (&["inputs", "web", "publicURL"], None),
+            (&["endpoints", "web"], None),
+            (&["endpoints", "web", "publicURL", "more"], None),
+        ] {
+            let reference = Reference {
+                namespace: "self".to_owned(),
+                path: path.iter().map(|&segment| segment.to_owned()).collect(),
+                text: String::new(),
+            };
+            assert_eq!(address(&reference), expected, "{path:?}");
+        }
+    }
+}
