@@ -48,6 +48,7 @@ fn values(image: &Image) -> Vec<String> {
         repository,
         tag,
         digest,
+        ..
     } = image;
     vec![
         format!("--set=image.repository={repository},image.tag={tag},image.digest={digest}"),
@@ -63,7 +64,7 @@ async fn helm_installs_upgrades_and_uninstalls_an_operator_that_works() {
     }
     let home = TestNamespace::new("operators").await;
     home.enforce_restricted().await;
-    let image = image::operator(&test.cluster).await;
+    let image = image::operator().await;
     make_room(&test.cluster).await;
     let release = home.release().await;
 

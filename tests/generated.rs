@@ -93,7 +93,6 @@ fn the_policy_and_the_roles_use_the_names_of_the_code() {
         (roles, format!("name: {FIELD_MANAGER}\n")),
         (roles, format!("name: {FIELD_MANAGER}-home\n")),
         (roles, format!("name: {FIELD_MANAGER}-restore\n")),
-        (roles, format!("name: {FIELD_MANAGER}-hostnames\n")),
     ];
     for definition in crd::all() {
         expected.push((roles, definition.spec.names.plural));

@@ -73,6 +73,13 @@ impl Parcel {
         }
     }
 
+    /// With another configuration than the empty one.
+    #[must_use]
+    pub fn configured(mut self, config: Blob) -> Self {
+        self.config = config;
+        self
+    }
+
     /// As `flux push artifact` packs a directory: its content.
     pub fn flux(files: &BTreeMap<String, String>) -> Self {
         Self::of([Blob::new(FLUX, gzip(&archive("", files)))])

@@ -4,19 +4,19 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use oci_client::client::{Client, ClientConfig, ClientProtocol, Config, ImageLayer};
-use oci_client::manifest::{IMAGE_CONFIG_MEDIA_TYPE, IMAGE_LAYER_MEDIA_TYPE};
-use oci_client::secrets::RegistryAuth;
 use parse_dockerfile::{Command as Arguments, Dockerfile, Instruction};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
-use super::Cluster;
+use super::artifact::{Blob, Parcel};
+use super::registry::{Kind, RealRegistry, digest};
+
+const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
+const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 
 /// Where the build stage lays out the root.
 const ROOT: &str = "/image";
 
-/// An image in the cluster's registry.
+/// An image in a registry of its own, which goes with it.
 pub struct Image {
     /// Registry and repository.
     pub repository: String,
@@ -24,6 +24,7 @@ pub struct Image {
     pub tag: String,
     /// Its digest.
     pub digest: String,
+    _registry: RealRegistry,
 }
 
 /// How the image is run.
@@ -34,8 +35,8 @@ struct Run {
     cmd: Vec<String>,
 }
 
-/// Builds the operator's image and pushes it to the cluster's registry.
-pub async fn operator(cluster: &Cluster) -> Image {
+/// Builds the operator's image and pushes it to a registry on loopback, which a node on this machine pulls from.
+pub async fn operator() -> Image {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Dockerfile");
     let text = std::fs::read_to_string(path).expect("the Dockerfile");
     let run = run(&parse_dockerfile::parse(&text).expect("a Dockerfile"));
@@ -44,33 +45,18 @@ pub async fn operator(cluster: &Cluster) -> Image {
         "os": "linux",
         "architecture": match std::env::consts::ARCH { "x86_64" => "amd64", "aarch64" => "arm64", other => other },
         "config": {"User": run.user, "Entrypoint": run.entrypoint, "Cmd": run.cmd},
-        "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", hex(&layer))]},
+        "rootfs": {"type": "layers", "diff_ids": [digest(&layer)]},
     });
-    let repository = format!("{}/installation-operator", cluster.state.registry.address);
-    let tag = "under-test";
-    let reference = format!("{repository}:{tag}").parse().expect("a reference");
-    let client = Client::new(ClientConfig {
-        protocol: ClientProtocol::Http,
-        ..ClientConfig::default()
-    });
-    let layers = [ImageLayer::new(
-        layer,
-        IMAGE_LAYER_MEDIA_TYPE.to_owned(),
-        None,
-    )];
-    let config = Config::new(
-        config.to_string().into_bytes(),
-        IMAGE_CONFIG_MEDIA_TYPE.to_owned(),
-        None,
-    );
-    let auth = RegistryAuth::Anonymous;
-    let pushed = client.push(&reference, &layers, config, &auth, None).await;
-    pushed.expect("the registry takes the image");
-    let digest = client.fetch_manifest_digest(&reference, &auth).await;
+    let config = Blob::new(CONFIG, config.to_string());
+    let parcel = Parcel::of([Blob::new(LAYER, layer)]).configured(config);
+    let registry = RealRegistry::start(Kind::default()).await;
+    let (repository, tag) = ("installation-operator", "under-test");
+    let digest = registry.push(repository, tag, &parcel).await;
     Image {
-        repository,
+        repository: format!("{}/{repository}", registry.address),
         tag: tag.to_owned(),
-        digest: digest.expect("the registry has the image"),
+        digest,
+        _registry: registry,
     }
 }
 
@@ -139,8 +125,4 @@ fn layer() -> Vec<u8> {
         .expect("tar");
     assert!(tar.status.success());
     tar.stdout
-}
-
-fn hex(bytes: &[u8]) -> String {
-    data_encoding::HEXLOWER.encode(&Sha256::digest(bytes))
 }
