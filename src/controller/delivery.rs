@@ -18,8 +18,10 @@ use crate::api::names::VERSION_LABEL;
 use crate::contract::component::source::ImageReference;
 use crate::contract::item::{BLUEPRINT, Item, Lookup, slug};
 
-/// What is known of the item before the claim.
+/// What a spec asks for, and what is known of its item before the claim.
 pub struct Delivery {
+    /// What is asked for.
+    pub intent: Intent,
     /// Its slug.
     pub item: String,
     /// The artifact, where the spec asks for one that is not pinned.
@@ -47,7 +49,7 @@ impl Shell {
     pub async fn deliver(
         &self,
         installation: &Installation,
-        intent: &Intent,
+        intent: Intent,
         reader: &Reader,
         shelf: &Shelf,
         findings: &mut Findings,
@@ -55,6 +57,7 @@ impl Shell {
         if let Some(item) = intent.blueprint.item() {
             return Ok(Some(Delivery {
                 item: item.to_owned(),
+                intent,
                 artifact: None,
             }));
         }
@@ -65,7 +68,7 @@ impl Shell {
             self.refuse_rival(installation, claim).await?;
         }
         let artifact = match &installation.spec.blueprint.oci {
-            Some(source) if !is_pinned(intent, shelf) => {
+            Some(source) if !is_pinned(&intent, shelf) => {
                 self.fetch(source, reader, findings).await?
             }
             _ => None,
@@ -76,7 +79,11 @@ impl Shell {
         let item = named
             .or_else(|| known_item(claim, shelf))
             .or_else(|| Some(artifact.as_ref()?.item.name().to_owned()));
-        Ok(item.map(|item| Delivery { item, artifact }))
+        Ok(item.map(|item| Delivery {
+            intent,
+            item,
+            artifact,
+        }))
     }
 
     async fn fetch(

@@ -173,7 +173,7 @@ async fn advance(
     let shelf = shelf?;
     shelf.refuse_newer()?;
     let delivered = shell
-        .deliver(installation, &intent, reader, &shelf, &mut findings)
+        .deliver(installation, intent, reader, &shelf, &mut findings)
         .await?;
     let Some(delivery) = delivered else {
         pass.findings = Some(findings);
@@ -212,7 +212,7 @@ async fn advance(
     pass.is_current = pass
         .current
         .as_ref()
-        .is_some_and(|(version, _)| version.intent == intent);
+        .is_some_and(|(version, _)| version.intent == delivery.intent);
     if pass.is_current {
         pass.updates = shell
             .changed_outside(installation, reader, pass.current.as_ref())
@@ -224,7 +224,6 @@ async fn advance(
     } else if let Some(plan) = shell
         .plan(
             installation,
-            intent,
             &claim.claim.id,
             reader,
             pass.current.as_ref(),

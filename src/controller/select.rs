@@ -6,7 +6,6 @@ use kube::ResourceExt;
 use super::delivery::Delivery;
 use super::failure::Failure;
 use super::history::Version;
-use super::intent::Intent;
 use super::plan::{Plan, refuse_shrinking};
 use super::shell::Shell;
 use crate::acquire::allocation::{Allocations, Allocator};
@@ -19,7 +18,7 @@ use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::Context;
 
 impl Shell {
-    /// Selects everything for `intent` but credentials: what the last version pinned where the spec asks for no other,
+    /// Selects everything for what is delivered but credentials: what the last version pinned where the spec asks for no other,
     /// what is current where it does. `installation_id` is how issuers outside know the installation.
     ///
     /// # Errors
@@ -27,13 +26,17 @@ impl Shell {
     pub async fn plan(
         &self,
         installation: &Installation,
-        intent: Intent,
         installation_id: &str,
         reader: &Reader,
         current: Option<&(Version, AcceptedRecord)>,
         delivery: Delivery,
         findings: &mut Findings,
     ) -> Result<Option<Plan>, Failure> {
+        let Delivery {
+            intent,
+            item,
+            artifact,
+        } = delivery;
         let namespace = installation.namespace().unwrap_or_default();
         // An explicit update selects everything current again: nothing is pinned for it but addresses and credentials.
         let pinned = current.filter(|(version, _)| version.intent.update == intent.update);
@@ -44,11 +47,11 @@ impl Shell {
                 version.pins.artifact.clone(),
             ),
             None => {
-                let (item, artifact) = match delivery.artifact {
+                let (item, artifact) = match artifact {
                     Some(artifact) => {
                         let pins = ArtifactPins {
                             digest: artifact.digest,
-                            item: delivery.item,
+                            item,
                         };
                         (Some(artifact.item), Some(pins))
                     }
