@@ -81,6 +81,10 @@ const CASES: &[Case] = &[
     case("pull secret", INCOMPLETE, "secret:NAME", ("missing_context", "a_pull_secret")),
     case("image's registry, unauthorized", INCOMPLETE, "imageDigest:NODE:IMAGE", ("images", "a_registry_with_a_password_is_read_with_the_pull_secret_of_the_installation")),
     case("image's registry, unreachable", INCOMPLETE, "imageDigest:NODE:IMAGE", ("images", "a_registry_with_an_authority_of_its_own_is_trusted_where_the_platform_says_so")),
+    case("pull secret of an artifact", INCOMPLETE, "secret:NAME", ("artifacts", "a_registry_with_a_password_is_read_with_the_pull_secret_of_the_blueprint")),
+    case("artifact's registry, unauthorized", INCOMPLETE, "artifact:REFERENCE", ("artifacts", "a_registry_with_a_password_is_read_with_the_pull_secret_of_the_blueprint")),
+    case("artifact's registry, unreachable", INCOMPLETE, "artifact:REFERENCE", ("artifacts", "a_registry_with_tls_is_trusted_by_the_authority_that_the_platform_gives")),
+    case("artifact of an item", INVALID, "ERR_INVALID_RESOLUTION_CONTEXT", ("artifacts", "what_the_registry_does_not_have_or_is_no_item_is_wrong_and_not_waited_for")),
     case("image", INVALID, "ERR_INVALID_RESOLUTION_CONTEXT", ("images", "a_tag_that_the_registry_does_not_have_is_wrong_and_not_waited_for")),
 ];
 
