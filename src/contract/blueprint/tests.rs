@@ -71,6 +71,16 @@ impl Sketch {
         self
     }
 
+    fn sensitive(mut self) -> Self {
+        self.worker["spec"]["contract"]["inputs"]["size"]["sensitive"] = json!(true);
+        self
+    }
+
+    fn sensitive(mut self) -> Self {
+        self.worker["spec"]["contract"]["inputs"]["size"]["sensitive"] = json!(true);
+        self
+    }
+
     fn file(mut self, path: &'static str, text: String) -> Self {
         self.files.push((path, text));
         self
@@ -117,6 +127,12 @@ fn a_message_says_which_parts_do_not_fit_and_what_to_do() {
         (
             Sketch::new().worker("extra", json!(1)),
             "the component `./worker.yaml` is not valid, ERR_UNKNOWN_FIELD: `extra`: no such field",
+        ),
+        (
+            Sketch::new()
+                .sensitive()
+                .parameter(json!({"default": "known"})),
+            "a literal supplies input `size` of node `web`, which is sensitive, so a secret would stand in the document",
         ),
         (
             Sketch::new().parameter(json!({"default": "far too long"})),

@@ -130,3 +130,33 @@ pub(super) fn check(spec: &Spec, findings: &mut Findings<'_>) {
         findings.push(problem.0, path, problem.1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn patience_is_what_the_probes_allow_together_and_ten_minutes_at_least() {
+        let probe = |delay: u32, period: u32, timeout: u32, failures: u32| {
+            json!({
+                "http": {"endpoint": "web", "path": "/"}, "initialDelaySeconds": delay,
+                "periodSeconds": period, "timeoutSeconds": timeout, "failureThreshold": failures,
+            })
+        };
+        for (health, expected) in [
+            (json!({}), 600),
+            (json!({"startup": probe(30, 10, 1, 100)}), 1030),
+            (json!({"startup": probe(0, 10, 20, 100)}), 2000),
+            (
+                json!({"startup": probe(30, 10, 1, 100), "readiness": probe(5, 10, 1, 3)}),
+                1065,
+            ),
+            (json!({"liveness": probe(9000, 10, 1, 3)}), 600),
+        ] {
+            let authored: Health = serde_json::from_value(health.clone()).expect("health");
+            assert_eq!(authored.patience(), expected, "{health}");
+        }
+    }
+}
