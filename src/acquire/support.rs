@@ -11,9 +11,6 @@ pub fn spec(spec: &InstallationSpec, findings: &mut Findings) {
     let asked = [
         ("connections", !spec.connections.is_empty()),
         ("hostnames", !spec.hostnames.is_empty()),
-        ("redeploy", spec.redeploy.is_some()),
-        ("migrate", !spec.migrate.is_empty()),
-        ("rollback", spec.rollback.is_some()),
     ];
     for (field, _) in asked.into_iter().filter(|(_, asked)| *asked) {
         findings.wait(

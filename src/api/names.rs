@@ -29,12 +29,32 @@ pub const GENERATOR_ANNOTATION: &str = "install.musher.dev/generator";
 pub const DIGEST_ANNOTATION: &str = "install.musher.dev/digest";
 /// Annotation of records: what became of the Jobs that ran for it.
 pub const JOBS_ANNOTATION: &str = "install.musher.dev/jobs";
+/// Annotation of records: what differs from the version before, in words.
+pub const CHANGES_ANNOTATION: &str = "install.musher.dev/changes";
+/// Annotation of records: whether it is the one that counts, [`RecordState`].
+pub const STATE_ANNOTATION: &str = "install.musher.dev/state";
+/// Annotation of records: the redeploy token last acted on, and how often pods were rolled out again.
+pub const ROLLOUT_ANNOTATION: &str = "install.musher.dev/rollout";
+/// Annotation of credentials: the parameter whose credential was carried over.
+pub const CREDENTIAL_OF_ANNOTATION: &str = "install.musher.dev/credential-of";
+/// Annotation of an Installation: `NAMESPACE/IDENTITY` of the claim that it once held, so that a claim that is gone is
+/// told from one that never was.
+pub const CLAIM_ANNOTATION: &str = "install.musher.dev/claim";
 /// Annotation of volume claims: the volume, as its component names it.
 pub const VOLUME_ANNOTATION: &str = "install.musher.dev/volume";
 /// Annotation of sources: `index/count` of this chunk.
 pub const CHUNK_ANNOTATION: &str = "install.musher.dev/chunk";
 /// The format of precious state that this program writes and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
+
+/// Whether a record is the one that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, AsRefStr, Display)]
+pub enum RecordState {
+    /// The newest: what runs comes from it.
+    Current,
+    /// An earlier one, kept to go back to.
+    Superseded,
+}
 
 /// What a precious object is. The spelling is part of its name and of its Secret type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, AsRefStr, Display, EnumIter)]
@@ -108,7 +128,7 @@ pub fn workload(installation: &str, node: &str) -> String {
     fitted(&format!("{installation}-{node}"), &hash, 52)
 }
 
-/// The Job that runs a JOB node once for the record of `version`.
+/// The Job that runs a JOB node once for the record of `version`; a later rollout of it is `VERSION-COUNT`.
 pub fn job(installation: &str, node: &str, version: &str) -> String {
     let hash = base32(&["job", installation, node, version], 8);
     suffixed(&format!("{installation}-{node}-{version}"), &hash)
@@ -234,6 +254,13 @@ wiki-web-data-vep27b4dednkg277
             CHUNK_ANNOTATION,
             VOLUME_ANNOTATION,
             JOBS_ANNOTATION,
+            CHANGES_ANNOTATION,
+            STATE_ANNOTATION,
+            ROLLOUT_ANNOTATION,
+            CREDENTIAL_OF_ANNOTATION,
+            CLAIM_ANNOTATION,
+            RecordState::Current.as_ref(),
+            RecordState::Superseded.as_ref(),
             &Precious::Claim.secret_type(),
             &Precious::Credential.secret_type(),
             &Precious::Source.secret_type(),
@@ -257,6 +284,13 @@ install.musher.dev/digest
 install.musher.dev/chunk
 install.musher.dev/volume
 install.musher.dev/jobs
+install.musher.dev/changes
+install.musher.dev/state
+install.musher.dev/rollout
+install.musher.dev/credential-of
+install.musher.dev/claim
+Current
+Superseded
 install.musher.dev/claim
 install.musher.dev/credential
 install.musher.dev/source

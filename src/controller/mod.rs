@@ -2,23 +2,32 @@
 
 pub mod apply;
 pub mod backoff;
+pub mod changes;
 pub mod claim;
 pub mod credentials;
+pub mod dispose;
 pub mod drift;
 pub mod events;
 pub mod failure;
 pub mod finalize;
 pub mod history;
 pub mod intent;
+pub mod journal;
 pub mod persist;
 pub mod plan;
 pub mod precious;
+pub mod prune;
 pub mod reconcile;
+pub mod removal;
 pub mod report;
 pub mod select;
 pub mod shelf;
 pub mod shell;
+pub mod start;
 pub mod status;
+#[cfg(test)]
+mod testing;
+pub mod unheeded;
 pub mod updates;
 pub mod watches;
 
@@ -36,14 +45,12 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Controller;
-use kube::runtime::events::{Recorder, Reporter};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 
 use self::backoff::Backoffs;
 use self::shell::{Settings, Shell};
 use crate::acquire::interest::Interests;
-use crate::api::names::FIELD_MANAGER;
 use crate::api::{ComputeProfile, Installation, Platform, ResolutionRecord};
 
 /// Runs until SIGTERM or SIGINT, then finishes the reconciles that are under way.
@@ -54,17 +61,9 @@ pub async fn run(client: Client, settings: Settings) {
     };
     let any = watcher::Config::default;
     let managed = || any().labels("app.kubernetes.io/managed-by=installation-operator");
-    let recorder = Recorder::new(
-        client.clone(),
-        Reporter {
-            controller: FIELD_MANAGER.to_owned(),
-            instance: None,
-        },
-    );
     let interests = Interests::default();
     let shell = Arc::new(Shell {
         client: client.clone(),
-        recorder,
         settings,
         backoffs: Backoffs::default(),
         interests: interests.clone(),

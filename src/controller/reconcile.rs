@@ -14,14 +14,17 @@ use super::claim::Held;
 use super::failure::{Asked, Failure, Retry};
 use super::history::{History, Version};
 use super::intent::Intent;
+use super::journal::{Rollout, annotations};
 use super::plan::Plan;
 use super::shelf::Shelf;
 use super::shell::Shell;
+use super::start::Start;
+use super::unheeded::unheeded;
 use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::interest::Interest;
 use crate::acquire::{Findings, Reader, support};
 use crate::api::Installation;
-use crate::api::names;
+use crate::api::names::CHANGES_ANNOTATION;
 use crate::api::reason::Reason;
 use crate::document::result::Status;
 use crate::materialize::metadata::Owner;
@@ -44,6 +47,8 @@ pub struct Pass {
     pub applied: Option<Applied>,
     /// What pinned things have changed outside.
     pub updates: Vec<String>,
+    /// What the spec says that has no effect.
+    pub unheeded: Vec<String>,
 }
 
 /// Brings one Installation a step closer to what its spec asks for, and says in status where it stands.
@@ -162,6 +167,7 @@ async fn advance(
     shelf.refuse_newer()?;
     shell.ensure_finalizer(installation).await?;
     let mut claim = shell.claim_identity(installation, item, &shelf).await?;
+    shell.mark_claimed(installation).await?;
     if claim.taken_over {
         let note = format!(
             "took over the retained state of identity {identity}: {} objects",
@@ -170,15 +176,17 @@ async fn advance(
         shell.event(installation, Reason::TakenOver, note).await;
     }
     let mut history = History::read(identity, claim.claim.versions, &shelf)?;
-    if let Some(version) = history.latest() {
-        shell
-            .count_version(&namespace, identity, &mut claim, version.number)
-            .await?;
-    }
     if let Some(version) = history.unrecorded().cloned() {
-        shell.persist_record(&namespace, identity, &version).await?;
-        history.recorded.insert(version.number);
+        let beside = annotations(&version, &history, installation.spec.redeploy.as_ref())?;
+        let record = shell
+            .persist_record(&namespace, identity, &version, beside)
+            .await?;
+        history.recorded.insert(version.number, record);
     }
+    let number = history.latest().map_or(0, |version| version.number);
+    shell
+        .count(&namespace, identity, &mut claim, number)
+        .await?;
     pass.current = match history.latest() {
         Some(version) => Some((version.clone(), history.accept(version)?)),
         None => None,
@@ -195,17 +203,27 @@ async fn advance(
         pass.updates = shell
             .changed_outside(installation, reader, pass.current.as_ref())
             .await?;
-    } else if let Some(plan) = shell
+    } else if let Some(start) = Start::of(
+        &intent,
+        pass.current.as_ref().map(|(version, _)| version),
+        &history,
+        &mut findings,
+    )? && let Some(plan) = shell
         .plan(
             installation,
             intent,
             reader,
+            &start,
             pass.current.as_ref(),
             &mut findings,
         )
         .await?
     {
-        plan.check(known(&plan, &history, &namespace, identity), &mut findings);
+        plan.check(
+            known(&plan, &history, &namespace, identity),
+            &history,
+            &mut findings,
+        );
         if findings.status() == Status::Valid {
             let next = shell
                 .carry_out(
@@ -221,6 +239,20 @@ async fn advance(
             pass.current = next.or(pass.current.take());
         }
     }
+    let mut rollout = 0;
+    if let Some(current) = &pass.current {
+        let record = history.record(current.0.number)?;
+        shell.tell_which_counts(&history, current.0.number).await?;
+        pass.unheeded = unheeded(&installation.spec, current.1.contracts(), &history);
+        // Another rollout is one of the record that the spec asks for, or it would be undone at once.
+        rollout = if pass.is_current {
+            shell
+                .roll_out(installation, record, current, reader, &mut findings)
+                .await?
+        } else {
+            Rollout::of(record)?.unwrap_or_default().count
+        };
+    }
     pass.findings = Some(findings);
 
     // A record is told of before anything is made from it.
@@ -233,11 +265,22 @@ async fn advance(
             shell
                 .apply(
                     &owner,
-                    &names::record(identity, version.number),
-                    &objects(accepted, &version.pins, &owner),
+                    history.record(version.number)?,
+                    &objects(accepted, &version.pins, &owner, rollout),
+                    &claim.claim.volumes,
                 )
                 .await?,
         );
+        let is_settled = pass
+            .applied
+            .as_ref()
+            .is_some_and(|applied| applied.is_settled);
+        let latest = history.latest().map(|latest| latest.number);
+        if is_settled && latest == Some(version.number) {
+            shell
+                .prune_history(installation, claim.claim.versions, &shelf, &history)
+                .await?;
+        }
     }
     Ok(())
 }
@@ -255,7 +298,7 @@ fn known(
     namespace: &str,
     identity: &str,
 ) -> BTreeMap<String, Credential> {
-    let existing = plan.credentials().into_iter().filter_map(|wanted| {
+    let existing = plan.credentials(history).into_iter().filter_map(|wanted| {
         let generation = history
             .credentials
             .get(&(wanted.parameter.clone(), wanted.generation))?;
@@ -310,7 +353,7 @@ impl Shell {
             installation.identity(),
         );
         let ensured = self
-            .ensure_credentials(&namespace, identity, &plan.credentials(), history)
+            .ensure_credentials(&namespace, identity, &plan.credentials(history), history)
             .await?;
         if !ensured.created.is_empty() {
             let note = format!(
@@ -318,6 +361,11 @@ impl Shell {
                 ensured.created.join(", ")
             );
             self.event(installation, Reason::CredentialCreated, note)
+                .await;
+        }
+        if !ensured.carried.is_empty() {
+            let note = format!("carried credentials over: {}", ensured.carried.join(", "));
+            self.event(installation, Reason::CredentialCarriedOver, note)
                 .await;
         }
         let contracts = plan.contracts.clone();
@@ -332,16 +380,17 @@ impl Shell {
         history.remember(&contracts);
         self.persist_snapshot(&namespace, identity, &version)
             .await?;
-        self.count_version(&namespace, identity, held, version.number)
+        let beside = annotations(&version, history, installation.spec.redeploy.as_ref())?;
+        let told = beside[CHANGES_ANNOTATION].clone();
+        let record = self
+            .persist_record(&namespace, identity, &version, beside)
             .await?;
-        self.persist_record(&namespace, identity, &version).await?;
+        history.recorded.insert(version.number, record);
+        self.count(&namespace, identity, held, version.number)
+            .await?;
         let accepted = history.accept(&version)?;
-        self.event(
-            installation,
-            Reason::RecordAccepted,
-            format!("accepted record version {}", version.number),
-        )
-        .await;
+        let note = format!("accepted record version {}: {told}", version.number);
+        self.event(installation, Reason::RecordAccepted, note).await;
         Ok(Some((version, accepted)))
     }
 }

@@ -10,11 +10,12 @@ use super::history::Version;
 use super::intent::Intent;
 use super::plan::{Plan, refuse_shrinking};
 use super::shell::Shell;
+use super::start::Start;
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::selection::ImageFacts;
 use crate::acquire::{Findings, Reader, offer, selection, support};
 use crate::api::Installation;
-use crate::api::installation::BlueprintSource;
+use crate::api::installation::{BlueprintSource, SubmittedValue};
 use crate::contract::contracts::Contracts;
 use crate::contract::published::Published;
 use crate::contract::validate::validate_item;
@@ -23,8 +24,8 @@ use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::Context;
 
 impl Shell {
-    /// Selects everything for `intent` but credentials: what the last version pinned where the spec asks for no other,
-    /// what is current where it does.
+    /// Selects everything for `intent` but credentials: what the version that it starts from pinned where the spec asks
+    /// for no other, what is current where it does.
     ///
     /// # Errors
     /// When the cluster cannot be asked.
@@ -33,13 +34,19 @@ impl Shell {
         installation: &Installation,
         intent: Intent,
         reader: &Reader,
+        start: &Start,
         current: Option<&(Version, AcceptedRecord)>,
         findings: &mut Findings,
     ) -> Result<Option<Plan>, Failure> {
         let namespace = installation.namespace().unwrap_or_default();
+        let target = start.target();
         // An explicit update selects everything current again: nothing is pinned for it but addresses and credentials.
-        let pinned = current.filter(|(version, _)| version.intent.update == intent.update);
-        let same = pinned.filter(|(version, _)| version.intent.blueprint == intent.blueprint);
+        let pinned = start
+            .version(current)
+            .filter(|(version, _)| target.is_some() || version.intent.update == intent.update);
+        let same = pinned.filter(|(version, _)| {
+            target.is_some() || version.intent.blueprint == intent.blueprint
+        });
         let contracts = match same {
             Some((_, accepted)) => Some(accepted.contracts().clone()),
             None => accepted_item(reader, &installation.spec.blueprint, findings).await?,
@@ -49,14 +56,24 @@ impl Shell {
         };
         support::nodes(&contracts, findings);
         if let Some((_, accepted)) = current {
-            refuse_shrinking(accepted.record(), &contracts, findings);
+            let target = target.map(|(version, _)| version.number);
+            refuse_shrinking(accepted.record(), &contracts, target, findings);
         }
         let held = pinned
             .map(|(version, _)| version.snapshot.context().parameters)
             .unwrap_or_default();
-        let parameters = reader
+        // A rollback takes the old values and no others. What stays of it later are those that it took: an entry that has
+        // not changed and is none of them belongs to a blueprint that was left.
+        let is_old = |name: &str, submitted: &SubmittedValue| {
+            same.is_some_and(|(version, _)| version.intent.parameters.get(name) == Some(submitted))
+        };
+        let mut asked = intent.parameters.clone();
+        asked.retain(|name, submitted| {
+            target.is_none() && (held.contains_key(name) || !is_old(name, submitted))
+        });
+        let mut parameters = reader
             .acquire_parameters(
-                &intent.parameters,
+                &asked,
                 &contracts,
                 |name, submitted| {
                     let unchanged = pinned?.0.intent.parameters.get(name) == Some(submitted);
@@ -65,6 +82,9 @@ impl Shell {
                 findings,
             )
             .await?;
+        if target.is_some() {
+            parameters = held;
+        }
         let profile =
             |slug: &str| pinned.and_then(|(version, _)| version.pins.profiles.get(slug).cloned());
         let profiles = reader
@@ -87,7 +107,8 @@ impl Shell {
             )
             .await;
         let selections = selection::select(&contracts, &profiles, &images, findings);
-        let before = current
+        let before = target
+            .or(current)
             .map(|(version, _)| version.snapshot.allocations().clone())
             .unwrap_or_default();
         let offered = offer::select(
@@ -106,8 +127,7 @@ impl Shell {
             given: &Allocations::new(),
         };
         let allocations = allocator.allocate(&contracts, findings);
-        let asked = intent.parameters.keys();
-        let withheld = asked.filter(|name| !parameters.contains_key(*name));
+        let withheld = asked.keys().filter(|name| !parameters.contains_key(*name));
         let context = Context {
             withheld: withheld.cloned().collect(),
             parameters,
@@ -122,10 +142,10 @@ impl Shell {
             selections,
             platform: offered,
             // Without names of its own a pod gets those of its ServiceAccount.
-            image_pull_secrets: if named.is_empty() {
-                Vec::new()
-            } else {
-                pull_secrets
+            image_pull_secrets: match target {
+                Some((version, _)) => version.pins.image_pull_secrets.clone(),
+                None if named.is_empty() => Vec::new(),
+                None => pull_secrets,
             },
         }))
     }
