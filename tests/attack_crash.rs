@@ -29,17 +29,18 @@ async fn an_install_is_written_in_the_order_of_the_design() {
     });
     let count_version = format!("PUT secrets/{}", names::claim("wiki"));
     let mut written = written(&test, &operator.proxy().writes());
-    written[12..18].chunks_mut(2).for_each(<[String]>::sort);
+    written[13..19].chunks_mut(2).for_each(<[String]>::sort);
     let expected = [
         "PATCH installations/wiki",
-        "POST secrets", // the claim
-        "POST secrets", // the credential
-        "POST secrets", // three sources
+        "POST secrets",             // the claim
+        "PATCH installations/wiki", // which held it
+        "POST secrets",             // the credential
+        "POST secrets",             // three sources
         "POST secrets",
         "POST secrets",
         "POST secrets", // the snapshot
-        &count_version,
         "POST resolutionrecords",
+        &count_version,
         "PATCH installations/wiki/status",
         "POST secrets", // two environments
         "POST secrets",
@@ -48,7 +49,7 @@ async fn an_install_is_written_in_the_order_of_the_design() {
         .into_iter()
         .chain(applied.as_flattened().iter().map(String::as_str))
         .chain(["PATCH installations/wiki/status"]);
-    assert_eq!(written[..19], expected.collect::<Vec<&str>>());
+    assert_eq!(written[..20], expected.collect::<Vec<&str>>());
 }
 
 #[tokio::test]

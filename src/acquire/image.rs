@@ -15,6 +15,7 @@ use crate::contract::component::source::{ImageReference, Source};
 use crate::contract::contracts::Contracts;
 use crate::document::diagnostic::{Code, Diagnostic, Stage};
 use crate::document::pointer::Pointer;
+use crate::resolution::record::Record;
 
 /// The kind of the missing fact that a registry has not told.
 pub const IMAGE_DIGEST: &str = "imageDigest:";
@@ -127,6 +128,38 @@ impl Reader {
             }
         }
         images
+    }
+
+    /// Asks the registries whether they still have every image that `record` pins. Only a registry's own word that one is
+    /// gone makes it missing: a node may have it, or reach the registry where the operator does not.
+    pub async fn find_images(
+        &self,
+        contracts: &Contracts,
+        record: &Record,
+        registries: &RegistryClient<'_>,
+        findings: &mut Findings,
+    ) {
+        for (node, recorded) in &record.components {
+            let workload = contracts.component(node).spec.workload.as_ref();
+            let (Some(Source::Image(authored)), Some(digest)) = (
+                workload.map(|workload| &workload.source),
+                &recorded.image_digest,
+            ) else {
+                continue;
+            };
+            let reference = format!("{}@{digest}", ImageReference::parse(authored).name);
+            if let Err(refusal @ Refusal::Absent { .. }) = registries.inspect(&reference).await {
+                findings.wait(
+                    Document::Blueprint,
+                    "BP-RESOLVE-001",
+                    Pointer::of(["spec", "components", node, "componentRef"]),
+                    format!("{IMAGE_DIGEST}{node}:{reference}"),
+                    format!(
+                        "{refusal}, which the record pins for node {node}: push that very image again, or change spec.update.token to select what there is"
+                    ),
+                );
+            }
+        }
     }
 }
 

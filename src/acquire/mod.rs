@@ -22,7 +22,6 @@ pub mod registry;
 pub mod secret;
 pub mod selection;
 pub mod source;
-pub mod support;
 pub mod variable;
 
 use std::fmt::Debug;

@@ -29,6 +29,17 @@ pub const GENERATOR_ANNOTATION: &str = "install.musher.dev/generator";
 pub const DIGEST_ANNOTATION: &str = "install.musher.dev/digest";
 /// Annotation of records: what became of the Jobs that ran for it.
 pub const JOBS_ANNOTATION: &str = "install.musher.dev/jobs";
+/// Annotation of records: what differs from the version before, in words.
+pub const CHANGES_ANNOTATION: &str = "install.musher.dev/changes";
+/// Annotation of records: whether it is the one that counts, [`RecordState`].
+pub const STATE_ANNOTATION: &str = "install.musher.dev/state";
+/// Annotation of records: the redeploy token last acted on, and how often pods were rolled out again.
+pub const ROLLOUT_ANNOTATION: &str = "install.musher.dev/rollout";
+/// Annotation of credentials: the parameter whose credential was carried over.
+pub const CREDENTIAL_OF_ANNOTATION: &str = "install.musher.dev/credential-of";
+/// Annotation of an Installation: `NAMESPACE/IDENTITY` of the claim that it once held, so that a claim that is gone is
+/// told from one that never was.
+pub const CLAIM_ANNOTATION: &str = "install.musher.dev/claim";
 /// Annotation of volume claims: the volume, as its component names it.
 pub const VOLUME_ANNOTATION: &str = "install.musher.dev/volume";
 /// Annotation of claims of host names: the host name.
@@ -41,6 +52,15 @@ pub const HOLDER_IDENTITY_LABEL: &str = "install.musher.dev/holder-identity";
 pub const CHUNK_ANNOTATION: &str = "install.musher.dev/chunk";
 /// The format of precious state that this program writes and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
+
+/// Whether a record is the one that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, AsRefStr, Display)]
+pub enum RecordState {
+    /// The newest: what runs comes from it.
+    Current,
+    /// An earlier one, kept to go back to.
+    Superseded,
+}
 
 /// What a precious object is. The spelling is part of its name and of its Secret type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, AsRefStr, Display, EnumIter)]
@@ -130,7 +150,7 @@ pub fn workload(installation: &str, node: &str) -> String {
     fitted(&format!("{installation}-{node}"), &hash, 52)
 }
 
-/// The Job that runs a JOB node once for the record of `version`.
+/// The Job that runs a JOB node once for the record of `version`; a later rollout of it is `VERSION-COUNT`.
 pub fn job(installation: &str, node: &str, version: &str) -> String {
     let hash = base32(&["job", installation, node, version], 8);
     suffixed(&format!("{installation}-{node}-{version}"), &hash)
@@ -265,6 +285,13 @@ installation-operator.demo
             HOSTNAME_ANNOTATION,
             HOLDER_NAMESPACE_LABEL,
             HOLDER_IDENTITY_LABEL,
+            CHANGES_ANNOTATION,
+            STATE_ANNOTATION,
+            ROLLOUT_ANNOTATION,
+            CREDENTIAL_OF_ANNOTATION,
+            CLAIM_ANNOTATION,
+            RecordState::Current.as_ref(),
+            RecordState::Superseded.as_ref(),
             &Precious::Claim.secret_type(),
             &Precious::Credential.secret_type(),
             &Precious::Source.secret_type(),
@@ -292,6 +319,13 @@ install.musher.dev/jobs
 install.musher.dev/hostname
 install.musher.dev/holder-namespace
 install.musher.dev/holder-identity
+install.musher.dev/changes
+install.musher.dev/state
+install.musher.dev/rollout
+install.musher.dev/credential-of
+install.musher.dev/claim
+Current
+Superseded
 install.musher.dev/claim
 install.musher.dev/credential
 install.musher.dev/source

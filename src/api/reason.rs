@@ -47,9 +47,12 @@ pub enum Reason {
     /// A credential that the history of this identity names is gone. It is never made anew: restore the Secret that the
     /// message names, or rotate to a new generation after removing the history that names the lost one.
     CredentialLost,
-    /// A snapshot, or a document that was accepted, is gone. What runs is left as it is: restore the Secret that the
-    /// message names.
+    /// A claim, a snapshot, a document that was accepted, the current record or a volume claim is gone. It is not made
+    /// anew, and what runs is left as it is: restore the object that the message names.
     StateLost,
+    /// Something that is being deleted stays, because it has a finalizer that is not the operator's. The message names
+    /// both: let the finalizer's program finish, or take the finalizer off if that program is gone.
+    HeldByFinalizer,
     /// Another live Installation holds this identity. Delete that one, or give this one another `spec.identity`.
     IdentityInUse,
     /// The retained state of this identity belongs to another item. Use another name or `spec.identity`, or remove the
@@ -66,8 +69,16 @@ pub enum Reason {
     TakenOver,
     /// A credential was generated and persisted.
     CredentialCreated,
-    /// A record was accepted.
+    /// A renamed parameter took over the credential of its former name.
+    CredentialCarriedOver,
+    /// A record was accepted. The message says what changed.
     RecordAccepted,
+    /// The current record is rolled out again, as `spec.redeploy.token` asks.
+    Redeployed,
+    /// Versions beyond `spec.historyLimit` were removed.
+    HistoryPruned,
+    /// An object that carries the identity's label was left where it is, because it is not as the operator makes them.
+    LeftAlone,
     /// The Job of a JOB node came to a good end. Nothing to do.
     JobSucceeded,
     /// The Job of a JOB node failed, or is gone. It is not tried again before the next rollout; nothing else is held up.
@@ -164,6 +175,8 @@ impl Reason {
             | Self::ForeignObject
             | Self::CredentialLost
             | Self::StateLost
+            | Self::HeldByFinalizer
+            | Self::LeftAlone
             | Self::IdentityInUse
             | Self::ForeignState
             | Self::NewerState
@@ -180,7 +193,10 @@ impl Reason {
             | Self::Idle
             | Self::TakenOver
             | Self::CredentialCreated
+            | Self::CredentialCarriedOver
             | Self::RecordAccepted
+            | Self::Redeployed
+            | Self::HistoryPruned
             | Self::JobSucceeded
             | Self::UpToDate
             | Self::PinnedChanged => false,

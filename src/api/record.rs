@@ -21,7 +21,8 @@ use crate::resolution::record::Record;
     derive = "PartialEq",
     printcolumn(name = "Identity", type_ = "string", json_path = ".metadata.labels.install\\.musher\\.dev/identity"),
     printcolumn(name = "Version", type_ = "string", json_path = ".metadata.labels.install\\.musher\\.dev/version"),
-    printcolumn(name = "Snapshot", type_ = "string", json_path = ".spec.installationSnapshot.version"),
+    printcolumn(name = "State", type_ = "string", json_path = ".metadata.annotations.install\\.musher\\.dev/state"),
+    printcolumn(name = "Changed", type_ = "string", json_path = ".metadata.annotations.install\\.musher\\.dev/changes"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     validation = Rule::new("self.spec == oldSelf.spec").message("a ResolutionRecord is immutable: change its Installation instead")
 )]

@@ -15,7 +15,7 @@ use super::stand_in;
 use crate::acquire::address::Addresses;
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::parameter::written_secret;
-use crate::acquire::{Document, Findings, Reader, support};
+use crate::acquire::{Document, Findings, Reader};
 use crate::api::installation::SubmittedValue;
 use crate::api::platform::PlatformSpec;
 use crate::api::{Installation, ResolutionRecord};
@@ -73,7 +73,6 @@ impl Context {
         let mut findings = Findings::default();
         if let Some(name) = &self.installation {
             let installation = self.installation(&reader, name).await?;
-            support::spec(&installation.spec, &mut findings);
             if installation.spec.blueprint.oci.is_some() {
                 findings.wait(
                     Document::Installation,

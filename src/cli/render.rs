@@ -34,8 +34,9 @@ impl Render {
     fn report(&self, out: &mut impl Write) -> anyhow::Result<Status> {
         let (selected, mut findings) = self.offline.select()?;
         let accepted = selected.and_then(|selected| selected.accept(&mut findings));
-        let rendered = accepted
-            .map(|(accepted, pins)| objects(&accepted, &pins, &self.owner(accepted.contracts())));
+        let rendered = accepted.map(|(accepted, pins)| {
+            objects(&accepted, &pins, &self.owner(accepted.contracts()), 0)
+        });
         match rendered {
             Some(objects) => {
                 for secret in &objects.environments {

@@ -1,18 +1,21 @@
 //! The identity claim: which Installation holds an identity's state, which item that state is of, and the random id by
 //! which issuers outside know the installation. Created atomically; a second live holder is refused.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
-use kube::api::PostParams;
+use kube::api::{Patch, PatchParams, PostParams};
 use rand::TryRng;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::failure::{Asked, Failure};
-use super::precious;
+use super::precious::{self, annotation};
 use super::shelf::Shelf;
 use super::shell::{Created, Shell};
 use crate::api::Installation;
-use crate::api::names::{self, FIELD_MANAGER, Precious};
+use crate::api::names::{self, CLAIM_ANNOTATION, FIELD_MANAGER, Precious};
 
 const KEY: &str = "claim.json";
 
@@ -29,6 +32,9 @@ pub struct Claim {
     /// The number of the newest version ever persisted: no number is used twice, and the loss of the newest snapshot is
     /// noticed rather than made up for.
     pub versions: u64,
+    /// The names of the volume claims that were ever seen: one that is gone is noticed, too.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub volumes: BTreeSet<String>,
 }
 
 /// The Installation that holds an identity.
@@ -56,6 +62,8 @@ pub struct Held {
     pub claim: Claim,
     /// The Secret that holds it, as last seen.
     secret: Secret,
+    /// The names of the volume claims that there are.
+    volumes: BTreeSet<String>,
     /// Whether retained state of a former holder was taken over just now.
     pub taken_over: bool,
 }
@@ -88,7 +96,8 @@ impl Shell {
     /// Makes sure that this Installation holds its identity for `item`. A claim whose holder is gone is taken over.
     ///
     /// # Errors
-    /// [`Failure::IdentityInUse`], [`Failure::ForeignState`], and what reading and writing ends in.
+    /// [`Failure::IdentityInUse`], [`Failure::ForeignState`], [`Failure::StateLost`] for a claim that this very
+    /// Installation held and that is gone, and what reading and writing ends in.
     pub async fn claim_identity(
         &self,
         installation: &Installation,
@@ -103,6 +112,7 @@ impl Shell {
         let (stands, secret) = match &shelf.claim {
             Some(secret) => (true, secret.clone()),
             None => {
+                refuse_lost(installation)?;
                 // State whose claim alone was lost still says what it is of.
                 let retained = shelf
                     .snapshots
@@ -116,6 +126,7 @@ impl Shell {
                     item: item.to_owned(),
                     holder: wanted.clone(),
                     versions: 0,
+                    volumes: BTreeSet::new(),
                 };
                 match self
                     .create_or_read(
@@ -129,6 +140,7 @@ impl Shell {
                 }
             }
         };
+        let volumes = shelf.volumes.iter().map(ResourceExt::name_any).collect();
         let claim = Claim::read(&secret, identity)?;
         let same_holder = claim.holder == wanted;
         self.refuse_rival(installation, &claim).await?;
@@ -139,6 +151,7 @@ impl Shell {
             return Ok(Held {
                 claim,
                 secret,
+                volumes,
                 taken_over: false,
             });
         }
@@ -153,6 +166,7 @@ impl Shell {
         Ok(Held {
             claim,
             secret,
+            volumes,
             taken_over: stands && !same_holder && shelf.state() > 0,
         })
     }
@@ -177,24 +191,51 @@ impl Shell {
         Ok(())
     }
 
-    /// Makes sure that the claim counts version `number`.
+    /// Makes sure that the claim counts version `number` and the volume claims that there are.
     ///
     /// # Errors
     /// [`Failure::Conflict`] when the claim changed since it was read, and what writing ends in.
-    pub async fn count_version(
+    pub async fn count(
         &self,
         namespace: &str,
         identity: &str,
         held: &mut Held,
         number: u64,
     ) -> Result<(), Failure> {
-        if held.claim.versions < number {
-            held.claim.versions = number;
+        if held.claim.versions < number || !held.claim.volumes.is_superset(&held.volumes) {
+            held.claim.versions = held.claim.versions.max(number);
+            held.claim.volumes.extend(held.volumes.iter().cloned());
             let secret = held.secret.clone();
             held.secret = self
                 .swap_claim(namespace, identity, &held.claim, secret)
                 .await?;
         }
+        Ok(())
+    }
+
+    /// Makes sure that the Installation says that it held its claim, so that neither its own loss nor a restore in which
+    /// the claim comes last is taken for a first install.
+    ///
+    /// # Errors
+    /// What writing ends in.
+    pub async fn mark_claimed(&self, installation: &Installation) -> Result<(), Failure> {
+        let marker = marker(installation);
+        if annotation(&installation.metadata, CLAIM_ANNOTATION) == Some(&marker) {
+            return Ok(());
+        }
+        let name = installation.name_any();
+        let patch = json!({"metadata": {
+            "uid": installation.uid(),
+            "annotations": {CLAIM_ANNOTATION: marker},
+        }});
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        self.api::<Installation>(&installation.namespace().unwrap_or_default())
+            .patch(&name, &params, &Patch::Merge(&patch))
+            .await
+            .asked(|| format!("annotate Installation {name}"))?;
         Ok(())
     }
 
@@ -244,6 +285,28 @@ impl Shell {
             }
         }
     }
+}
+
+/// Which claim an Installation says that it held: not one of another namespace or identity, which its text may have been
+/// copied from.
+fn marker(installation: &Installation) -> String {
+    let namespace = installation.namespace().unwrap_or_default();
+    format!("{namespace}/{}", installation.identity())
+}
+
+/// Refuses to make a claim anew for an Installation that held one: whatever the claim guarded is to be restored first.
+fn refuse_lost(installation: &Installation) -> Result<(), Failure> {
+    let told = annotation(&installation.metadata, CLAIM_ANNOTATION);
+    if told != Some(&marker(installation)) {
+        return Ok(());
+    }
+    Err(Failure::StateLost {
+        object: format!("Secret {}", names::claim(installation.identity())),
+        needed_by: format!(
+            "everything that Installation {} has (to give that up and begin anew, take its annotation {CLAIM_ANNOTATION} off)",
+            installation.name_any()
+        ),
+    })
 }
 
 fn foreign_state(identity: &str, retained: String, asked: &str, shelf: &Shelf) -> Failure {

@@ -11,11 +11,20 @@ use super::history::{Generation, History, key, read_credential};
 use super::precious::{self, foreign};
 use super::shell::{Created, Shell};
 use crate::api::names::{
-    self, GENERATION_LABEL, GENERATOR_ANNOTATION, PARAMETER_ANNOTATION, Precious,
+    self, CREDENTIAL_OF_ANNOTATION, GENERATION_LABEL, GENERATOR_ANNOTATION, PARAMETER_ANNOTATION,
+    Precious,
 };
 use crate::contract::blueprint::parameter::{Encoding, Generator};
 use crate::resolution::context::Credential;
 use crate::resolution::credential::encode;
+
+impl History {
+    /// The newest generation of a parameter's credential that exists.
+    pub fn newest(&self, parameter: &str) -> Option<u64> {
+        let of = self.credentials.keys().filter(|(of, _)| of == parameter);
+        of.map(|(_, generation)| *generation).max()
+    }
+}
 
 /// A generated parameter and the generation of it that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +35,8 @@ pub struct Wanted {
     pub generation: u64,
     /// How it is made, should it not exist.
     pub generator: Generator,
+    /// The generation of another parameter's credential that it takes over, should it not exist.
+    pub carried: Option<(String, u64)>,
 }
 
 /// Credentials as a resolution context takes them, and which of them were made just now.
@@ -35,6 +46,8 @@ pub struct Ensured {
     pub credentials: BTreeMap<String, Credential>,
     /// The parameters of new ones.
     pub created: Vec<String>,
+    /// Those that took over another's, in words.
+    pub carried: Vec<String>,
 }
 
 impl Shell {
@@ -57,12 +70,20 @@ impl Shell {
                 Some(found) if !history.names(&at) => check(identity, wanted, found)?,
                 Some(_) => {}
                 None => {
-                    let (generation, new) =
-                        self.create_credential(namespace, identity, wanted).await?;
+                    let carried = wanted.carried.as_ref();
+                    let carried =
+                        carried.and_then(|from| Some((&*from.0, history.credentials.get(from)?)));
+                    let (generation, new) = self
+                        .create_credential(namespace, identity, wanted, carried)
+                        .await?;
+                    match (new, carried) {
+                        (true, Some((former, _))) => ensured
+                            .carried
+                            .push(format!("{} from {former}", wanted.parameter)),
+                        (true, None) => ensured.created.push(wanted.parameter.clone()),
+                        (false, _) => {}
+                    }
                     history.credentials.insert(at.clone(), generation);
-                    ensured
-                        .created
-                        .extend(new.then(|| wanted.parameter.clone()));
                 }
             }
             let credential = Credential {
@@ -82,15 +103,28 @@ impl Shell {
         namespace: &str,
         identity: &str,
         wanted: &Wanted,
+        carried: Option<(&str, &Generation)>,
     ) -> Result<(Generation, bool), Failure> {
-        let mut bytes = Zeroizing::new(vec![0; wanted.generator.byte_length.into()]);
-        random(&mut bytes)?;
-        let secret = secret(
-            namespace,
-            identity,
-            wanted,
-            encode(wanted.generator, &bytes).expose(),
-        );
+        let secret = match carried {
+            Some((former, generation)) => {
+                check(identity, wanted, generation)?;
+                let value = generation.value.expose();
+                let mut secret = secret(namespace, identity, wanted, value);
+                let from = (CREDENTIAL_OF_ANNOTATION.to_owned(), former.to_owned());
+                secret
+                    .metadata
+                    .annotations
+                    .get_or_insert_default()
+                    .extend([from]);
+                secret
+            }
+            None => {
+                let mut bytes = Zeroizing::new(vec![0; wanted.generator.byte_length.into()]);
+                random(&mut bytes)?;
+                let value = encode(wanted.generator, &bytes);
+                secret(namespace, identity, wanted, value.expose())
+            }
+        };
         let created = self
             .create_or_read(&self.secrets(namespace), &secret)
             .await?;
@@ -110,7 +144,7 @@ impl Shell {
 
 /// Checks that `found` was made as `wanted` is.
 fn check(identity: &str, wanted: &Wanted, found: &Generation) -> Result<(), Failure> {
-    if found.generator == format(wanted.generator) {
+    if is_made_as(found, wanted.generator) {
         return Ok(());
     }
     let name = names::credential(identity, &wanted.parameter, wanted.generation);
@@ -118,6 +152,11 @@ fn check(identity: &str, wanted: &Wanted, found: &Generation) -> Result<(), Fail
         format!("Secret {name}"),
         "its format differs from the blueprint's generator",
     ))
+}
+
+/// Whether `found` is of the format that `generator` makes.
+pub fn is_made_as(found: &Generation, generator: Generator) -> bool {
+    found.generator == format(generator)
 }
 
 /// The credential's identity as records name it: the same for every generation, and without a secret.
@@ -177,6 +216,7 @@ mod tests {
                 byte_length: 16,
                 encoding: Encoding::Hex,
             },
+            carried: None,
         };
         let secret = secret("ns", &"i".repeat(63), &wanted, &"ab".repeat(16));
         for value in secret

@@ -1,10 +1,11 @@
 //! Events: what happened to an Installation, by the reasons of conditions. Losing one loses nothing.
 
 use kube::Resource;
-use kube::runtime::events::{Event, EventType};
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 
 use super::shell::Shell;
 use crate::api::Installation;
+use crate::api::names::FIELD_MANAGER;
 use crate::api::reason::Reason;
 
 /// What an event's note may hold, in bytes.
@@ -24,8 +25,12 @@ impl Shell {
             action: "Reconcile".to_owned(),
             secondary: None,
         };
-        if let Err(error) = self
-            .recorder
+        // One recorder for all events would take those of one reason for the same event and keep the first one's note.
+        let reporter = Reporter {
+            controller: FIELD_MANAGER.to_owned(),
+            instance: None,
+        };
+        if let Err(error) = Recorder::new(self.client.clone(), reporter)
             .publish(&event, &installation.object_ref(&()))
             .await
         {

@@ -59,15 +59,25 @@ pub enum Failure {
         /// The snapshot that names it.
         named_by: String,
     },
-    /// A snapshot or an accepted document that history needs is gone.
+    /// Something that was persisted, and that history needs, is gone.
     #[error(
-        "Secret {secret} is gone: {needed_by} stands on it. What runs is left as it is. Restore that Secret from a backup"
+        "{object} is gone: {needed_by} stands on it. It is not made anew, and what runs is left as it is. Restore it from a backup"
     )]
     StateLost {
-        /// The Secret's name.
-        secret: String,
+        /// The object, as kind and name.
+        object: String,
         /// What stands on it.
         needed_by: String,
+    },
+    /// What is to be deleted stays, because somebody else guards it.
+    #[error(
+        "{object} is being deleted and waits for whoever set its finalizer {finalizers}: let that program finish, or take the finalizer off if the program is gone"
+    )]
+    HeldByFinalizer {
+        /// The object, as kind and name.
+        object: String,
+        /// Its finalizers.
+        finalizers: String,
     },
     /// Another live Installation holds the identity.
     #[error(
@@ -124,6 +134,7 @@ impl Failure {
             Self::ForeignObject { .. }
             | Self::CredentialLost { .. }
             | Self::StateLost { .. }
+            | Self::HeldByFinalizer { .. }
             | Self::IdentityInUse { .. }
             | Self::ForeignState { .. }
             | Self::NewerState { .. } => Retry::OnChange,
@@ -132,7 +143,7 @@ impl Failure {
 
     /// The object in the way whose going would change the answer, if it is one of `namespace`.
     pub fn waits_for(&self, namespace: &str) -> Option<Interest> {
-        let Self::ForeignObject { object, .. } = self else {
+        let (Self::ForeignObject { object, .. } | Self::StateLost { object, .. }) = self else {
             return None;
         };
         let (kind, name) = object.split_once(' ')?;
@@ -149,6 +160,7 @@ impl Failure {
             Self::ForeignObject { .. } => Reason::ForeignObject,
             Self::CredentialLost { .. } => Reason::CredentialLost,
             Self::StateLost { .. } => Reason::StateLost,
+            Self::HeldByFinalizer { .. } => Reason::HeldByFinalizer,
             Self::IdentityInUse { .. } => Reason::IdentityInUse,
             Self::ForeignState { .. } => Reason::ForeignState,
             Self::NewerState { .. } => Reason::NewerState,

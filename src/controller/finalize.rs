@@ -1,9 +1,8 @@
 //! Deletion by policy. Everything owned is garbage collected by Kubernetes; what is precious goes or stays as
 //! `spec.deletionPolicy` says, and only ever with the holder of its claim.
 
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use kube::ResourceExt;
 use kube::api::{ListParams, Patch, PatchParams};
-use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use super::claim::Claim;
@@ -11,9 +10,10 @@ use super::failure::{Asked, Failure};
 use super::shelf::Shelf;
 use super::shell::Shell;
 use crate::acquire::allocation::Allocations;
+use crate::api::Installation;
 use crate::api::installation::DeletionPolicy;
 use crate::api::names::{FIELD_MANAGER, FINALIZER};
-use crate::api::{Installation, ResolutionRecord};
+use crate::api::reason::Reason;
 
 impl Shell {
     /// Makes sure that the Installation cannot vanish before its policy is carried out.
@@ -40,7 +40,8 @@ impl Shell {
     /// Carries out the deletion policy and lets the Installation go. Repeatable after a crash at any point.
     ///
     /// # Errors
-    /// [`Failure::NewerState`] where state of a newer format is to be deleted, and what reading and writing ends in.
+    /// [`Failure::NewerState`] where state of a newer format is to be deleted, [`Failure::HeldByFinalizer`] while some of
+    /// it waits for somebody else, and what reading and writing ends in.
     pub async fn finalize(&self, installation: &Installation) -> Result<(), Failure> {
         if !installation
             .finalizers()
@@ -58,16 +59,19 @@ impl Shell {
             self.release_hostnames(installation, &Allocations::new())
                 .await?;
             match installation.spec.deletion_policy {
-                DeletionPolicy::Delete => {
-                    shelf.refuse_newer()?;
-                    self.dispose(&namespace, &shelf).await?;
-                }
                 // A claim that guards nothing would only be in somebody's way.
-                DeletionPolicy::Retain if shelf.state() == 0 => {
+                policy if policy == DeletionPolicy::Delete || shelf.state() == 0 => {
                     shelf.refuse_newer()?;
-                    self.dispose(&namespace, &shelf).await?;
+                    let disposal = self.dispose(&namespace, identity, &shelf).await?;
+                    if !disposal.left_alone.is_empty() {
+                        let note = format!(
+                            "not as the operator makes them, and left where they are: {}",
+                            disposal.left_alone.join(", ")
+                        );
+                        self.event(installation, Reason::LeftAlone, note).await;
+                    }
                 }
-                DeletionPolicy::Retain => tracing::info!(
+                _ => tracing::info!(
                     objects = shelf.state(),
                     "retaining the state of the identity"
                 ),
@@ -102,24 +106,6 @@ impl Shell {
         Ok(!others
             .iter()
             .any(|other| other.identity() == identity && other.uid() != installation.uid()))
-    }
-
-    /// Deletes a shelf: records first, then volumes before the credentials that unlock them, and the claim last, so that what a crash leaves is still accounted for.
-    async fn dispose(&self, namespace: &str, shelf: &Shelf) -> Result<(), Failure> {
-        let records: Api<ResolutionRecord> = self.api(namespace);
-        for record in &shelf.records {
-            self.delete(&records, &record.name_any()).await?;
-        }
-        let volumes: Api<PersistentVolumeClaim> = self.api(namespace);
-        for volume in &shelf.volumes {
-            self.delete(&volumes, &volume.name_any()).await?;
-        }
-        let secrets = [&shelf.snapshots, &shelf.sources, &shelf.credentials];
-        for secret in secrets.into_iter().flatten().chain(&shelf.claim) {
-            self.delete(&self.secrets(namespace), &secret.name_any())
-                .await?;
-        }
-        Ok(())
     }
 
     /// The resource version makes this a compare-and-swap on the whole list.

@@ -1,7 +1,7 @@
 //! The history of one identity, read from its shelf: snapshots with what was decided beside them, records, credentials,
 //! sources. Checked as it is read: what is not as the operator left it becomes a [`Failure`], never a guess. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret as SecretObject;
@@ -14,8 +14,8 @@ use super::precious::{self, annotation, describe, foreign, label};
 use super::shelf::Shelf;
 use crate::api::ResolutionRecord;
 use crate::api::names::{
-    self, CHUNK_ANNOTATION, DIGEST_ANNOTATION, GENERATION_LABEL, GENERATOR_ANNOTATION,
-    PARAMETER_ANNOTATION, Precious, VERSION_LABEL,
+    self, CHUNK_ANNOTATION, CREDENTIAL_OF_ANNOTATION, DIGEST_ANNOTATION, GENERATION_LABEL,
+    GENERATOR_ANNOTATION, PARAMETER_ANNOTATION, Precious, VERSION_LABEL,
 };
 use crate::contract::contracts::Contracts;
 use crate::materialize::pins::Pins;
@@ -62,6 +62,8 @@ pub struct Generation {
     pub value: Secret<String>,
     /// Encoding and number of bytes it was made with, as [`GENERATOR_ANNOTATION`] has it.
     pub generator: String,
+    /// The parameter whose credential it carries on.
+    pub credential_of: Option<String>,
 }
 
 /// Everything that survives of one identity.
@@ -69,14 +71,16 @@ pub struct Generation {
 pub struct History {
     /// By ascending number.
     pub versions: Vec<Version>,
-    /// The numbers of those whose record exists.
-    pub recorded: BTreeSet<u64>,
+    /// The records that exist, by number.
+    pub recorded: BTreeMap<u64, ResolutionRecord>,
     /// Credentials by parameter and generation.
     pub credentials: BTreeMap<(String, u64), Generation>,
     /// Accepted documents by digest.
     pub sources: Sources,
-    identity: String,
-    counted: u64,
+    /// Whose it is.
+    pub identity: String,
+    /// How many versions its claim counts.
+    pub counted: u64,
 }
 
 impl History {
@@ -103,7 +107,8 @@ impl History {
             return Err(history.snapshot_lost(counted));
         }
         for record in &shelf.records {
-            history.recorded.insert(history.match_record(record)?);
+            let number = history.match_record(record)?;
+            history.recorded.insert(number, record.clone());
         }
         history.nothing_lost()?;
         Ok(history)
@@ -114,10 +119,11 @@ impl History {
         self.versions.last()
     }
 
-    /// The newest version if its record has not been written, or is gone.
+    /// The newest version if its record has not been written: a version is counted once its record is.
     pub fn unrecorded(&self) -> Option<&Version> {
-        self.latest()
-            .filter(|version| !self.recorded.contains(&version.number))
+        self.latest().filter(|version| {
+            version.number > self.counted && !self.recorded.contains_key(&version.number)
+        })
     }
 
     /// The number that the next version gets.
@@ -213,7 +219,7 @@ impl History {
 
     fn snapshot_lost(&self, number: u64) -> Failure {
         Failure::StateLost {
-            secret: names::snapshot(&self.identity, number),
+            object: format!("Secret {}", names::snapshot(&self.identity, number)),
             needed_by: format!("record version {number}"),
         }
     }
@@ -229,7 +235,10 @@ impl History {
         {
             None => Ok(()),
             Some(digest) => Err(Failure::StateLost {
-                secret: names::source(&self.identity, digest.as_str(), 0),
+                object: format!(
+                    "Secret {}",
+                    names::source(&self.identity, digest.as_str(), 0)
+                ),
                 needed_by: format!("record version {}", version.number),
             }),
         }
@@ -306,38 +315,37 @@ pub fn read_credential(
         Generation {
             value: Secret::new(value),
             generator: generator.to_owned(),
+            credential_of: annotation(&secret.metadata, CREDENTIAL_OF_ANNOTATION)
+                .map(str::to_owned),
         },
     ))
+}
+
+/// The digest of the document that a source is a chunk of, and which one.
+///
+/// # Errors
+/// As [`precious::check`] says.
+pub fn source_place(chunk: &SecretObject, identity: &str) -> Result<(String, usize), Failure> {
+    let digest = annotation(&chunk.metadata, DIGEST_ANNOTATION).unwrap_or_default();
+    let index = annotation(&chunk.metadata, CHUNK_ANNOTATION)
+        .and_then(|chunk| chunk.split_once('/'))
+        .and_then(|(index, _)| index.parse::<usize>().ok())
+        .filter(|_| digest.len() == 64 && digest.is_ascii());
+    let Some(index) = index else {
+        let why = "its digest and chunk annotations differ";
+        return Err(foreign(describe(chunk), why));
+    };
+    let name = names::source(identity, digest, index);
+    precious::check(chunk, Precious::Source, identity, &name)?;
+    Ok((digest.to_owned(), index))
 }
 
 /// Joins the chunks of every document and checks their digests.
 fn read_sources(chunks: &[SecretObject], identity: &str) -> Result<Sources, Failure> {
     let mut documents: BTreeMap<String, BTreeMap<usize, &SecretObject>> = BTreeMap::new();
     for chunk in chunks {
-        let digest = annotation(&chunk.metadata, DIGEST_ANNOTATION).unwrap_or_default();
-        let index = annotation(&chunk.metadata, CHUNK_ANNOTATION)
-            .and_then(|chunk| chunk.split_once('/'))
-            .and_then(|(index, _)| index.parse::<usize>().ok());
-        match index {
-            Some(index) if digest.len() == 64 && digest.is_ascii() => {
-                precious::check(
-                    chunk,
-                    Precious::Source,
-                    identity,
-                    &names::source(identity, digest, index),
-                )?;
-                documents
-                    .entry(digest.to_owned())
-                    .or_default()
-                    .insert(index, chunk);
-            }
-            _ => {
-                return Err(foreign(
-                    describe(chunk),
-                    "its digest and chunk annotations differ",
-                ));
-            }
-        }
+        let (digest, index) = source_place(chunk, identity)?;
+        documents.entry(digest).or_default().insert(index, chunk);
     }
     // A document with a chunk missing has another digest than it is asked for by, and is as good as absent.
     let join = |chunks: BTreeMap<usize, &SecretObject>| -> Result<Arc<[u8]>, Failure> {
@@ -350,17 +358,22 @@ fn read_sources(chunks: &[SecretObject], identity: &str) -> Result<Sources, Fail
     documents.into_values().map(join).collect()
 }
 
+/// The version that a snapshot's Secret is of.
+///
+/// # Errors
+/// As [`precious::check`] says.
+pub fn snapshot_number(secret: &SecretObject, identity: &str) -> Result<u64, Failure> {
+    let Some(number) = number(label(&secret.metadata, VERSION_LABEL)) else {
+        return Err(foreign(describe(secret), "its version label differs"));
+    };
+    let name = names::snapshot(identity, number);
+    precious::check(secret, Precious::Snapshot, identity, &name)?;
+    Ok(number)
+}
+
 fn read_snapshot(secret: &SecretObject, identity: &str) -> Result<Version, Failure> {
     let object = || describe(secret);
-    let Some(number) = number(label(&secret.metadata, VERSION_LABEL)) else {
-        return Err(foreign(object(), "its version label differs"));
-    };
-    precious::check(
-        secret,
-        Precious::Snapshot,
-        identity,
-        &names::snapshot(identity, number),
-    )?;
+    let number = snapshot_number(secret, identity)?;
     let snapshot =
         Snapshot::parse(precious::bytes(secret, key::SNAPSHOT)?).map_err(|error| match error {
             SnapshotError::Newer { found } => Failure::NewerState {
@@ -391,6 +404,7 @@ pub(super) fn json<T: for<'de> Deserialize<'de>>(
         .map_err(|_| foreign(describe(secret), format!("its key {key} is malformed")))
 }
 
-fn number(label: Option<&str>) -> Option<u64> {
+/// A version or a generation, as labels have it.
+pub fn number(label: Option<&str>) -> Option<u64> {
     label?.parse().ok()
 }

@@ -2,9 +2,11 @@
 
 pub mod apply;
 pub mod backoff;
+pub mod changes;
 pub mod claim;
 pub mod credentials;
 pub mod delivery;
+pub mod dispose;
 pub mod drift;
 pub mod events;
 pub mod failure;
@@ -13,18 +15,25 @@ pub mod health;
 pub mod history;
 pub mod hostnames;
 pub mod intent;
+pub mod journal;
 pub mod leader;
 pub mod lookout;
 pub mod persist;
 pub mod plan;
 pub mod precious;
+pub mod prune;
 pub mod reconcile;
+pub mod removal;
 pub mod replica;
 pub mod report;
 pub mod select;
 pub mod shelf;
 pub mod shell;
+pub mod start;
 pub mod status;
+#[cfg(test)]
+mod testing;
+pub mod unheeded;
 pub mod updates;
 pub mod watches;
 
@@ -42,7 +51,6 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Controller;
-use kube::runtime::events::{Recorder, Reporter};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 
@@ -52,7 +60,6 @@ use self::lookout::Lookout;
 use self::shell::{Settings, Shell};
 use crate::acquire::interest::Interests;
 use crate::acquire::registry::Registries;
-use crate::api::names::FIELD_MANAGER;
 use crate::api::{ComputeProfile, Installation, Platform, ResolutionRecord};
 
 /// Runs until `stop`, then finishes the reconciles that are under way. `readiness` is said as soon as the API server
@@ -74,17 +81,9 @@ async fn run(
     });
     let any = watcher::Config::default;
     let managed = || any().labels("app.kubernetes.io/managed-by=installation-operator");
-    let recorder = Recorder::new(
-        client.clone(),
-        Reporter {
-            controller: FIELD_MANAGER.to_owned(),
-            instance: None,
-        },
-    );
     let interests = Interests::default();
     let shell = Arc::new(Shell {
         client: client.clone(),
-        recorder,
         backoffs: Backoffs::default(),
         interests: interests.clone(),
         registries: Registries::default(),

@@ -1,6 +1,8 @@
 //! Create-only writes of what a record stands on, in their order: sources, snapshot, record. Each is one atomic create;
 //! what is found in the way must be the same.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::PostParams;
 use kube::{Resource, ResourceExt};
@@ -87,7 +89,8 @@ impl Shell {
         }
     }
 
-    /// Persists the record of `version` with strict field validation, and reads it back: it counts only if it is equal.
+    /// Persists the record of `version` with strict field validation and `annotations`, and reads it back: it counts only
+    /// if it is equal.
     ///
     /// # Errors
     /// [`Failure::ForeignObject`] when what stands there is not equal, and what writing ends in.
@@ -96,7 +99,8 @@ impl Shell {
         namespace: &str,
         identity: &str,
         version: &Version,
-    ) -> Result<(), Failure> {
+        annotations: BTreeMap<String, String>,
+    ) -> Result<ResolutionRecord, Failure> {
         let api = self.api::<ResolutionRecord>(namespace);
         let name = names::record(identity, version.number);
         let mut record = ResolutionRecord::new(&name, ResolutionRecordSpec(version.record.clone()));
@@ -104,6 +108,7 @@ impl Shell {
         record
             .labels_mut()
             .insert(VERSION_LABEL.to_owned(), version.number.to_string());
+        record.annotations_mut().extend(annotations);
         let object = || format!("ResolutionRecord {name}");
         match self
             .client
@@ -123,7 +128,7 @@ impl Shell {
             && precious::label(&found.metadata, VERSION_LABEL) == Some(&version.number.to_string())
             && precious::label(&found.metadata, names::IDENTITY_LABEL) == Some(identity);
         if same {
-            Ok(())
+            Ok(found)
         } else {
             Err(foreign(
                 object(),

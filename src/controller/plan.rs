@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::api::DynamicObject;
 
 use super::claim::Claim;
-use super::credentials::Wanted;
+use super::credentials::{Wanted, is_made_as};
 use super::history::{History, Version};
 use super::intent::Intent;
 use crate::acquire::selection::Selections;
@@ -14,7 +14,7 @@ use crate::acquire::{Document, Findings, address, allocation};
 use crate::api::profile::ProfileVersion;
 use crate::contract::blueprint::parameter::Supply;
 use crate::contract::contracts::Contracts;
-use crate::document::diagnostic::{Code, Diagnostic};
+use crate::document::diagnostic::{Code, Diagnostic, Stage};
 use crate::document::pointer::Pointer;
 use crate::materialize::metadata::Owner;
 use crate::materialize::pins::{ArtifactPins, Pins, PlatformPins};
@@ -47,25 +47,68 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The generated credentials that the blueprint binds.
-    pub fn credentials(&self) -> Vec<Wanted> {
+    /// The generated credentials that the blueprint binds. A generation never falls: what a new object of the same
+    /// identity, or a rollback, does not ask for stays rotated. The first one of a renamed parameter takes over the
+    /// credential of its former name, where there is one.
+    pub fn credentials(&self, history: &History) -> Vec<Wanted> {
         let parameters = &self.contracts.blueprint.spec.parameters;
         parameters
             .iter()
             .filter_map(|(name, parameter)| match parameter.supply() {
                 Supply::Generated(generator) => Some(Wanted {
                     parameter: name.clone(),
-                    generation: self.intent.generation(name),
+                    generation: history
+                        .newest(name)
+                        .unwrap_or_default()
+                        .max(self.intent.generation(name)),
                     generator,
+                    carried: self.carried(name, history),
                 }),
                 _ => None,
             })
             .collect()
     }
 
+    /// The generation that the first credential of `parameter` takes over.
+    fn carried(&self, parameter: &str, history: &History) -> Option<(String, u64)> {
+        let former = &self.intent.migrate.get(parameter)?.credential_of;
+        if history.newest(parameter).is_some() {
+            return None;
+        }
+        let named = history.latest()?.snapshot.credentials().get(former);
+        let generation = named.map(|reference| reference.rotation);
+        Some((former.clone(), generation.or(history.newest(former))?))
+    }
+
+    /// Adds to `findings` every credential that is to be taken over and is not of the format that its new name asks for.
+    fn check_carried(&self, history: &History, findings: &mut Findings) {
+        for wanted in self.credentials(history) {
+            let Some(from) = wanted.carried else { continue };
+            let found = history.credentials.get(&from);
+            if found.is_some_and(|found| !is_made_as(found, wanted.generator)) {
+                let (parameter, former) = (&wanted.parameter, &from.0);
+                let diagnostic = Diagnostic::resolution(
+                    Stage::Parameters,
+                    Code::InvalidResolutionContext,
+                    Pointer::of(["spec", "migrate", parameter, "credentialOf"]),
+                    format!(
+                        "the credential of {former} is not of the format that {parameter} asks for: let its generator be that of {former}, or take spec.migrate.{parameter} away and a new credential is made"
+                    ),
+                );
+                findings.wrong(Document::Installation, diagnostic);
+            }
+        }
+    }
+
     /// Adds to `findings` whatever stands in the way apart from credentials that do not exist yet. Nothing is generated
     /// for a plan that is INVALID or INCOMPLETE.
-    pub fn check(&self, known: BTreeMap<String, Credential>, findings: &mut Findings) {
+    pub fn check(
+        &self,
+        known: BTreeMap<String, Credential>,
+        history: &History,
+        findings: &mut Findings,
+    ) {
+        self.check_carried(history, findings);
         let mut context = self.context.clone();
         context.credentials = known;
         let mut result = resolve(&self.contracts, &context).result;
@@ -171,7 +214,13 @@ impl Plan {
 }
 
 /// Adds to `findings` every volume that `contracts` would make smaller than `record` has it: data does not shrink.
-pub fn refuse_shrinking(record: &Record, contracts: &Contracts, findings: &mut Findings) {
+/// `target` is the version that is rolled back to, if they are its.
+pub fn refuse_shrinking(
+    record: &Record,
+    contracts: &Contracts,
+    target: Option<u64>,
+    findings: &mut Findings,
+) {
     for (name, node) in &contracts.blueprint.spec.components {
         let Some(recorded) = record.components.get(name) else {
             continue;
@@ -181,13 +230,27 @@ pub fn refuse_shrinking(record: &Record, contracts: &Contracts, findings: &mut F
                 continue;
             };
             if allocation.size_gib < before.size_gib {
-                let path = Pointer::of(["spec", "components", name, "volumes", volume, "sizeGiB"]);
+                let now = before.size_gib;
+                let (document, path, remedy) = match target {
+                    None => (
+                        Document::Blueprint,
+                        Pointer::of(["spec", "components", name, "volumes", volume, "sizeGiB"]),
+                        format!("set `sizeGiB` to {now} or more"),
+                    ),
+                    Some(number) => (
+                        Document::Installation,
+                        Pointer::of(["spec", "rollback", "record"]),
+                        format!(
+                            "version {number} has {} GiB for it: go back to a version from after it grew, or take spec.rollback away",
+                            allocation.size_gib
+                        ),
+                    ),
+                };
                 let message = format!(
-                    "volume `{volume}` has {} GiB and cannot be made smaller; set `sizeGiB` to {} or more",
-                    before.size_gib, before.size_gib
+                    "volume `{volume}` of node {name} has {now} GiB and cannot be made smaller; {remedy}"
                 );
                 findings.wrong(
-                    Document::Blueprint,
+                    document,
                     Diagnostic::semantic(Code::InvalidVolumeAllocation, path, message),
                 );
             }

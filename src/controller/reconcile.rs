@@ -14,17 +14,20 @@ use super::claim::Held;
 use super::failure::{Asked, Failure, Retry};
 use super::history::{History, Version};
 use super::intent::Intent;
+use super::journal::{Rollout, annotations};
 use super::plan::Plan;
 use super::select::Request;
 use super::shelf::Shelf;
 use super::shell::Shell;
+use super::start::Start;
+use super::unheeded::unheeded;
 use crate::acquire::allocation::Allocations;
 use crate::acquire::artifact::ARTIFACT;
 use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::interest::Interest;
-use crate::acquire::{Findings, Reader, support};
+use crate::acquire::{Findings, Reader};
 use crate::api::Installation;
-use crate::api::names;
+use crate::api::names::CHANGES_ANNOTATION;
 use crate::api::reason::Reason;
 use crate::document::result::Status;
 use crate::materialize::metadata::Owner;
@@ -49,6 +52,8 @@ pub struct Pass {
     pub updates: Vec<String>,
     /// How long until the tags that something is pinned by are looked at again. `None` where there is no tag.
     pub look_again: Option<Duration>,
+    /// What the spec says that has no effect.
+    pub unheeded: Vec<String>,
 }
 
 /// Brings one Installation a step closer to what its spec asks for, and says in status where it stands.
@@ -184,6 +189,7 @@ async fn advance(
     let mut claim = shell
         .claim_identity(installation, &delivery.item, &shelf)
         .await?;
+    shell.mark_claimed(installation).await?;
     if claim.taken_over {
         let note = format!(
             "took over the retained state of identity {identity}: {} objects",
@@ -192,15 +198,17 @@ async fn advance(
         shell.event(installation, Reason::TakenOver, note).await;
     }
     let mut history = History::read(identity, claim.claim.versions, &shelf)?;
-    if let Some(version) = history.latest() {
-        shell
-            .count_version(&namespace, identity, &mut claim, version.number)
-            .await?;
-    }
     if let Some(version) = history.unrecorded().cloned() {
-        shell.persist_record(&namespace, identity, &version).await?;
-        history.recorded.insert(version.number);
+        let beside = annotations(&version, &history, installation.spec.redeploy.as_ref())?;
+        let record = shell
+            .persist_record(&namespace, identity, &version, beside)
+            .await?;
+        history.recorded.insert(version.number, record);
     }
+    let number = history.latest().map_or(0, |version| version.number);
+    shell
+        .count(&namespace, identity, &mut claim, number)
+        .await?;
     pass.current = match history.latest() {
         Some(version) => Some((version.clone(), history.accept(version)?)),
         None => None,
@@ -208,7 +216,6 @@ async fn advance(
     pass.looked_back = true;
 
     let mut awaited = Vec::new();
-    support::spec(&installation.spec, &mut findings);
     let mut selected = false;
     pass.is_current = pass
         .current
@@ -222,13 +229,19 @@ async fn advance(
         shell
             .claim_hostnames(installation, pass.allocations(), &mut findings)
             .await?;
-    } else if let Some(plan) = shell
+    } else if let Some(start) = Start::of(
+        &intent,
+        pass.current.as_ref().map(|(version, _)| version),
+        &history,
+        &mut findings,
+    )? && let Some(plan) = shell
         .plan(
             Request {
                 installation,
                 intent,
                 id: &claim.claim.id,
                 current: pass.current.as_ref(),
+                start: &start,
                 delivery,
             },
             reader,
@@ -237,7 +250,7 @@ async fn advance(
         .await?
     {
         let known = known(&plan, &history, &namespace, identity);
-        plan.check(known.clone(), &mut findings);
+        plan.check(known.clone(), &history, &mut findings);
         let owner = Owner::of(installation);
         awaited = plan.awaited(&owner);
         if plan.awaits_addresses_alone(known, &findings) {
@@ -259,6 +272,20 @@ async fn advance(
             pass.current = next.or(pass.current.take());
         }
     }
+    let mut rollout = 0;
+    if let Some(current) = &pass.current {
+        let record = history.record(current.0.number)?;
+        shell.tell_which_counts(&history, current.0.number).await?;
+        pass.unheeded = unheeded(&installation.spec, current.1.contracts(), &history);
+        // Another rollout is one of the record that the spec asks for, or it would be undone at once.
+        rollout = if pass.is_current {
+            shell
+                .roll_out(installation, record, current, reader, &mut findings)
+                .await?
+        } else {
+            Rollout::of(record)?.unwrap_or_default().count
+        };
+    }
     pass.findings = Some(findings);
 
     if is_news(installation, pass) {
@@ -274,10 +301,20 @@ async fn advance(
         let owner = Owner::of(installation);
         let objects = Objects {
             awaited,
-            ..objects(accepted, &version.pins, &owner)
+            ..objects(accepted, &version.pins, &owner, rollout)
         };
-        let record = names::record(identity, version.number);
-        pass.applied = Some(shell.apply(&owner, &record, &objects).await?);
+        let record = history.record(version.number)?;
+        let applied = shell
+            .apply(&owner, record, &objects, &claim.claim.volumes)
+            .await?;
+        let latest = history.latest().map(|latest| latest.number);
+        let may_prune = applied.is_settled && latest == Some(version.number);
+        pass.applied = Some(applied);
+        if may_prune {
+            shell
+                .prune_history(installation, claim.claim.versions, &shelf, &history)
+                .await?;
+        }
     }
     // Last, so that nothing waits for a registry.
     if let Some(current) = pass.current.as_ref().filter(|_| pass.is_current) {
@@ -311,7 +348,7 @@ fn known(
     namespace: &str,
     identity: &str,
 ) -> BTreeMap<String, Credential> {
-    let existing = plan.credentials().into_iter().filter_map(|wanted| {
+    let existing = plan.credentials(history).into_iter().filter_map(|wanted| {
         let generation = history
             .credentials
             .get(&(wanted.parameter.clone(), wanted.generation))?;
@@ -367,7 +404,7 @@ impl Shell {
             installation.identity(),
         );
         let ensured = self
-            .ensure_credentials(&namespace, identity, &plan.credentials(), history)
+            .ensure_credentials(&namespace, identity, &plan.credentials(history), history)
             .await?;
         if !ensured.created.is_empty() {
             let note = format!(
@@ -375,6 +412,11 @@ impl Shell {
                 ensured.created.join(", ")
             );
             self.event(installation, Reason::CredentialCreated, note)
+                .await;
+        }
+        if !ensured.carried.is_empty() {
+            let note = format!("carried credentials over: {}", ensured.carried.join(", "));
+            self.event(installation, Reason::CredentialCarriedOver, note)
                 .await;
         }
         let contracts = plan.contracts.clone();
@@ -394,16 +436,17 @@ impl Shell {
         history.remember(&contracts);
         self.persist_snapshot(&namespace, identity, &version)
             .await?;
-        self.count_version(&namespace, identity, held, version.number)
+        let beside = annotations(&version, history, installation.spec.redeploy.as_ref())?;
+        let told = beside[CHANGES_ANNOTATION].clone();
+        let record = self
+            .persist_record(&namespace, identity, &version, beside)
             .await?;
-        self.persist_record(&namespace, identity, &version).await?;
+        history.recorded.insert(version.number, record);
+        self.count(&namespace, identity, held, version.number)
+            .await?;
         let accepted = history.accept(&version)?;
-        self.event(
-            installation,
-            Reason::RecordAccepted,
-            format!("accepted record version {}", version.number),
-        )
-        .await;
+        let note = format!("accepted record version {}: {told}", version.number);
+        self.event(installation, Reason::RecordAccepted, note).await;
         Ok(Some((version, accepted)))
     }
 }

@@ -9,14 +9,17 @@ use super::history::Version;
 use super::intent::Intent;
 use super::plan::{Plan, refuse_shrinking};
 use super::shell::Shell;
+use super::start::Start;
 use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::selection::ImageFacts;
 use crate::acquire::{Findings, Reader, offer, placement, published, selection};
 use crate::api::Installation;
+use crate::api::installation::SubmittedValue;
 use crate::contract::contracts::Contracts;
 use crate::materialize::pins::ArtifactPins;
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::Context;
+use crate::resolution::snapshot::Snapshot;
 
 /// What is selected for.
 pub struct Request<'a> {
@@ -28,13 +31,15 @@ pub struct Request<'a> {
     pub id: &'a str,
     /// The newest version and its accepted record.
     pub current: Option<&'a (Version, AcceptedRecord)>,
+    /// The version whose selections hold where it names no other.
+    pub start: &'a Start,
     /// Its blueprint, as far as it had to be fetched to know the item.
     pub delivery: Delivery,
 }
 
 impl Shell {
-    /// Selects everything for `request` but credentials: what the last version pinned where the spec asks for no other,
-    /// what is current where it does.
+    /// Selects everything for `request` but credentials: what the version that it starts from pinned where the spec asks
+    /// for no other, what is current where it does.
     ///
     /// # Errors
     /// When the cluster cannot be asked.
@@ -49,12 +54,18 @@ impl Shell {
             intent,
             id,
             current,
+            start,
             delivery,
         } = request;
         let namespace = installation.namespace().unwrap_or_default();
+        let target = start.target();
         // An explicit update selects everything current again: nothing is pinned for it but addresses and credentials.
-        let pinned = current.filter(|(version, _)| version.intent.update == intent.update);
-        let same = pinned.filter(|(version, _)| version.intent.blueprint == intent.blueprint);
+        let pinned = start
+            .version(current)
+            .filter(|(version, _)| target.is_some() || version.intent.update == intent.update);
+        let same = pinned.filter(|(version, _)| {
+            target.is_some() || version.intent.blueprint == intent.blueprint
+        });
         let (contracts, artifact) = match same {
             Some((version, accepted)) => (
                 Some(accepted.contracts().clone()),
@@ -90,14 +101,24 @@ impl Shell {
             return Ok(None);
         };
         if let Some((_, accepted)) = current {
-            refuse_shrinking(accepted.record(), &contracts, findings);
+            let target = target.map(|(version, _)| version.number);
+            refuse_shrinking(accepted.record(), &contracts, target, findings);
         }
         let held = pinned
             .map(|(version, _)| version.snapshot.context().parameters)
             .unwrap_or_default();
-        let parameters = reader
+        // A rollback takes the old values and no others. What stays of it later are those that it took: an entry that has
+        // not changed and is none of them belongs to a blueprint that was left.
+        let is_old = |name: &str, submitted: &SubmittedValue| {
+            same.is_some_and(|(version, _)| version.intent.parameters.get(name) == Some(submitted))
+        };
+        let mut asked = intent.parameters.clone();
+        asked.retain(|name, submitted| {
+            target.is_none() && (held.contains_key(name) || !is_old(name, submitted))
+        });
+        let mut parameters = reader
             .acquire_parameters(
-                &intent.parameters,
+                &asked,
                 &contracts,
                 |name, submitted| {
                     let unchanged = pinned?.0.intent.parameters.get(name) == Some(submitted);
@@ -106,25 +127,27 @@ impl Shell {
                 findings,
             )
             .await?;
-        let selected_before = current
-            .map(|(version, _)| version.snapshot.variables().clone())
-            .unwrap_or_default();
+        if target.is_some() {
+            parameters = held;
+        }
+        // Whatever a version chose of its own comes with its selections.
+        let chosen = target.map_or(&intent, |(version, _)| &version.intent);
+        let before = target.or(current).map(|(version, _)| &version.snapshot);
+        let selected_before = before.map(|snapshot| snapshot.variables().clone());
         let variables = reader
             .acquire_variables(
                 &contracts,
                 |path| pinned?.0.snapshot.variables().get(path).cloned(),
-                &selected_before,
+                &selected_before.unwrap_or_default(),
                 findings,
             )
             .await?;
-        let connected_before = current
-            .map(|(version, _)| version.snapshot.connections())
-            .unwrap_or_default();
+        let connected_before = before.map(Snapshot::connections).unwrap_or_default();
         let connections = reader
             .acquire_connections(
                 &contracts,
                 id,
-                &intent.connections,
+                &chosen.connections,
                 |request| {
                     let choice = pinned?.0.intent.connections.get(request.parameter);
                     let selection = connected_before.get(request.parameter)?;
@@ -158,8 +181,8 @@ impl Shell {
             )
             .await;
         let selections = selection::select(&contracts, &profiles, &images, findings);
-        let before = current
-            .map(|(version, _)| version.snapshot.allocations().clone())
+        let before = before
+            .map(|snapshot| snapshot.allocations().clone())
             .unwrap_or_default();
         let offered = offer::select(
             &contracts,
@@ -175,7 +198,7 @@ impl Shell {
             cluster_domain: &platform.cluster_domain,
             edge: offered.edge.as_ref(),
             domains: domains.unwrap_or_default(),
-            chosen: &intent.hostnames,
+            chosen: &chosen.hostnames,
             addresses: &addresses,
             before: &before,
             kept: pinned.map(|(version, _)| &version.intent.hostnames),
@@ -185,8 +208,7 @@ impl Shell {
         self.note_hostnames(reader, &allocations);
         self.check_hostnames(installation, &allocations, findings)
             .await?;
-        let asked = intent.parameters.keys();
-        let withheld = asked.filter(|name| !parameters.contains_key(*name));
+        let withheld = asked.keys().filter(|name| !parameters.contains_key(*name));
         let context = Context {
             installation: id.to_owned(),
             withheld: withheld
@@ -208,10 +230,10 @@ impl Shell {
             selections,
             platform: offered,
             // Without names of its own a pod gets those of its ServiceAccount.
-            image_pull_secrets: if named.is_empty() {
-                Vec::new()
-            } else {
-                pull_secrets
+            image_pull_secrets: match target {
+                Some((version, _)) => version.pins.image_pull_secrets.clone(),
+                None if named.is_empty() => Vec::new(),
+                None => pull_secrets,
             },
             artifact,
         }))

@@ -1,4 +1,4 @@
-//! The shell of one reconcile: the client, the recorder of events, and the settings. Small helpers for reading and
+//! The shell of one reconcile: the client and the settings. Small helpers for reading and
 //! creating that several steps share; no decisions.
 
 use std::fmt::Debug;
@@ -7,7 +7,6 @@ use std::time::Duration;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::PostParams;
-use kube::runtime::events::Recorder;
 use kube::{Api, Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -37,8 +36,6 @@ pub struct Settings {
 pub struct Shell {
     /// The Kubernetes client.
     pub client: Client,
-    /// The recorder of events.
-    pub recorder: Recorder,
     /// What the controller was told.
     pub settings: Settings,
     /// How long each failing Installation waits.
@@ -105,22 +102,6 @@ impl Shell {
                 Err(error) => Err(error).asked(|| format!("read {}", what())),
             },
             Err(error) => Err(error).asked(|| format!("create {}", what())),
-        }
-    }
-
-    /// Deletes the object if it is there.
-    ///
-    /// # Errors
-    /// As [`Asked::asked`] says.
-    pub async fn delete<K>(&self, api: &Api<K>, name: &str) -> Result<(), Failure>
-    where
-        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
-    {
-        match api.delete(name, &kube::api::DeleteParams::default()).await {
-            Err(error) if !is_absent(&error) => {
-                Err(error).asked(|| format!("delete {} {name}", K::kind(&())))
-            }
-            _ => Ok(()),
         }
     }
 }

@@ -53,11 +53,12 @@ pub struct Objects {
     pub awaited: Vec<DynamicObject>,
 }
 
-/// The objects of `accepted`, all in `owner`'s namespace; all but the claims of volumes are owned by it.
+/// The objects of `accepted`, all in `owner`'s namespace; all but the claims of volumes are owned by it. `rollout` counts
+/// how often pods were rolled out again: another number is another template of every pod, and another run of every JOB.
 ///
 /// Guarantees: the same arguments give the same objects; no object but an [`EnvironmentSecret`] holds a value that is
 /// not authored in a document; an EXTERNAL node becomes nothing.
-pub fn objects(accepted: &AcceptedRecord, pins: &Pins, owner: &Owner) -> Objects {
+pub fn objects(accepted: &AcceptedRecord, pins: &Pins, owner: &Owner, rollout: u64) -> Objects {
     let contracts = accepted.contracts();
     let mut objects = Objects::default();
     let mut policies = Vec::new();
@@ -74,6 +75,7 @@ pub fn objects(accepted: &AcceptedRecord, pins: &Pins, owner: &Owner) -> Objects
             category: component.spec.r#type,
             running,
             recorded,
+            rollout,
         };
         let edge = pins.platform.edge.as_ref();
         if pins.platform.network_policy == NetworkPolicyMode::Enabled {

@@ -16,6 +16,8 @@ pub(super) struct Node<'a> {
     pub running: &'a Workload,
     /// What the record pinned.
     pub recorded: &'a RecordedComponent,
+    /// How often the record's pods were rolled out again.
+    pub rollout: u64,
 }
 
 impl Node<'_> {

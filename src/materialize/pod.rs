@@ -33,6 +33,10 @@ pub(super) fn template(
         metadata: Some(Owner::marked(
             ObjectMeta {
                 labels: Some(owner.labels(node.name, node.slug)),
+                annotations: (node.rollout > 0).then(|| {
+                    let count = node.rollout.to_string();
+                    [(names::ROLLOUT_ANNOTATION.to_owned(), count)].into()
+                }),
                 ..ObjectMeta::default()
             },
             &pins.platform.pods,

@@ -119,10 +119,14 @@ fn job(
     owner: &Owner,
     version: &str,
 ) -> Job {
+    let run = match node.rollout {
+        0 => version.to_owned(),
+        count => format!("{version}-{count}"),
+    };
     Job {
         metadata: Owner::marked(
             owner.metadata(
-                names::job(&owner.name, node.name, version),
+                names::job(&owner.name, node.name, &run),
                 node.name,
                 node.slug,
             ),

@@ -76,11 +76,6 @@ impl Sketch {
         self
     }
 
-    fn sensitive(mut self) -> Self {
-        self.worker["spec"]["contract"]["inputs"]["size"]["sensitive"] = json!(true);
-        self
-    }
-
     fn file(mut self, path: &'static str, text: String) -> Self {
         self.files.push((path, text));
         self

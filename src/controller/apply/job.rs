@@ -6,21 +6,21 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams, PropagationPolicy};
+use kube::api::PropagationPolicy;
 use serde_json::json;
 
 use super::ownership::{delete_one, is_owned, refuse_strangers};
 use super::{Applied, entry, node};
 use crate::api::ResolutionRecord;
-use crate::api::names::{FIELD_MANAGER, JOBS_ANNOTATION};
+use crate::api::names::JOBS_ANNOTATION;
 use crate::api::status::{JobOutcome, JobStatus};
-use crate::controller::failure::{Asked, Failure};
+use crate::controller::failure::Failure;
 use crate::controller::precious::{annotation, foreign};
 use crate::controller::shell::Shell;
 use crate::materialize::metadata::Owner;
 
 impl Shell {
-    /// Runs each of `wanted` once for `record`, and removes what ended of earlier records. `live` are the Jobs there are.
+    /// Runs each of `wanted` once for this rollout of `record`, and removes what ended of earlier records. `live` are the Jobs there are.
     ///
     /// A run of the same node for an earlier record is left to end before the next one starts: two at once would be two
     /// instances of its volumes.
@@ -30,22 +30,18 @@ impl Shell {
     pub(super) async fn run_jobs(
         &self,
         owner: &Owner,
-        record: &str,
+        record: &ResolutionRecord,
         wanted: &[Job],
         live: &BTreeMap<String, Job>,
         applied: &mut Applied,
     ) -> Result<(), Failure> {
         let api = self.api::<Job>(&owner.namespace);
         if !wanted.is_empty() {
-            let records = self.api::<ResolutionRecord>(&owner.namespace);
-            let standing = records
-                .get(record)
-                .await
-                .asked(|| format!("read ResolutionRecord {record}"))?;
-            let told = told(&standing)?;
+            let told = told(record)?;
             for job in wanted {
                 let (node, name) = (node(job), job.name_any());
-                let status = match told.get(&node) {
+                // What is told of an earlier rollout of the same record is no news of this one.
+                let status = match told.get(&node).filter(|told| told.job == name) {
                     Some(told) if told.outcome.is_final() => told.clone(),
                     Some(told) => live.get(&name).map_or_else(|| lost(told), observe),
                     None => match unfinished(&node, &name, live) {
@@ -60,7 +56,7 @@ impl Shell {
                 applied.inventory.push(entry("batch/v1", "Job", &name));
                 applied.jobs.insert(node, status);
             }
-            self.tell(&standing, &told, &applied.jobs).await?;
+            self.tell(record, &told, &applied.jobs).await?;
         }
         let is_wanted = |name: &str| wanted.iter().any(|job| job.name_any() == name);
         for (name, job) in live
@@ -91,21 +87,8 @@ impl Shell {
         {
             return Ok(());
         }
-        let name = record.name_any();
         let text = json!(started).to_string();
-        let patch = json!({"metadata": {
-            "uid": record.uid(),
-            "annotations": {JOBS_ANNOTATION: text},
-        }});
-        let params = PatchParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        self.api::<ResolutionRecord>(&record.namespace().unwrap_or_default())
-            .patch(&name, &params, &Patch::Merge(&patch))
-            .await
-            .asked(|| format!("note the Jobs of ResolutionRecord {name}"))?;
-        Ok(())
+        self.annotate(record, json!({JOBS_ANNOTATION: text})).await
     }
 }
 

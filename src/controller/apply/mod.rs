@@ -8,7 +8,7 @@ mod refusal;
 mod running;
 mod volume;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
@@ -22,7 +22,9 @@ pub use self::running::{Running, Trouble};
 pub use self::volume::size;
 use super::drift::is_intact;
 use super::failure::{Asked, Failure, is_absent};
+use super::removal::finalizers_of_others;
 use super::shell::{Created, Shell};
+use crate::api::ResolutionRecord;
 use crate::api::names::{FIELD_MANAGER, NODE_LABEL};
 use crate::api::reason::NodeReason;
 use crate::api::status::{InventoryEntry, JobStatus};
@@ -44,6 +46,8 @@ pub struct Applied {
     pub jobs: BTreeMap<String, JobStatus>,
     /// What keeps an object of a node from being as it is wanted, by node.
     pub notes: BTreeMap<String, (NodeReason, String)>,
+    /// Whether everything that runs is of this record, and every Job has ended.
+    pub is_settled: bool,
     /// Every object of the record.
     pub inventory: Vec<InventoryEntry>,
 }
@@ -56,22 +60,23 @@ struct Shelf {
 }
 
 impl Shell {
-    /// Makes `objects` of the record named `record` true for `owner`: Secrets with environments and claims of volumes
-    /// first, then the rest in its order, then pruning.
+    /// Makes `objects` of `record` true for `owner`: Secrets with environments and claims of volumes
+    /// first, then the rest in its order, then pruning. `made` names the claims of volumes that were made before.
     ///
     /// # Errors
-    /// [`Failure::ForeignObject`] for an object of another owner under one of the names; what writing ends in.
+    /// [`Failure::StateLost`] for one of those that is gone; [`Failure::ForeignObject`] for an object of another owner under one of the names; what writing ends in.
     pub async fn apply(
         &self,
         owner: &Owner,
-        record: &str,
+        record: &ResolutionRecord,
         objects: &Objects,
+        made: &BTreeSet<String>,
     ) -> Result<Applied, Failure> {
         let mut applied = Applied::default();
         let secrets = labelled(&self.secrets(&owner.namespace), owner).await?;
         self.ensure_environments(owner, objects, &secrets, &mut applied)
             .await?;
-        self.ensure_volumes(owner, &objects.volumes, &mut applied)
+        self.ensure_volumes(owner, &objects.volumes, made, &mut applied)
             .await?;
         let looks = kinds::all().map(|kind| self.look(owner, kind));
         let shelves = together(looks).await?;
@@ -90,8 +95,10 @@ impl Shell {
             .into_values()
             .collect();
         self.note_refusals(owner, &mut applied).await?;
-        let settled = applied.running.values().all(Running::is_settled);
-        if settled && jobs.values().all(job::has_ended) {
+        applied.is_settled = applied.notes.is_empty()
+            && applied.running.values().all(Running::is_settled)
+            && jobs.values().all(job::has_ended);
+        if applied.is_settled {
             self.prune_environments(owner, objects, &secrets).await?;
         }
         applied.inventory.sort();
@@ -140,9 +147,10 @@ impl Shell {
             match former(object, shelf, shelves, owner) {
                 Some((shelf, former)) => {
                     let note = format!(
-                        "waiting for the former {} {} and its pods to go",
+                        "waiting for the former {} {} and its pods to go{}",
                         shelf.kind.kind,
-                        former.name_any()
+                        former.name_any(),
+                        guarded(former)
                     );
                     applied
                         .notes
@@ -306,14 +314,19 @@ async fn together<'a, T>(
     stream::iter(futures).buffered(AT_ONCE).try_collect().await
 }
 
-/// What runs the pods of the same node as another kind: it has to be gone before `wanted` may run them.
+/// What has to be gone before `wanted` may be: one of the same name that is being deleted, and what runs the pods of the
+/// same node as another kind.
 fn former<'a>(
     wanted: &DynamicObject,
-    shelf: &Shelf,
+    shelf: &'a Shelf,
     shelves: &'a [Shelf],
     owner: &Owner,
 ) -> Option<(&'a Shelf, &'a DynamicObject)> {
     let name = wanted.name_any();
+    let leaving = shelf.live.get(&name);
+    if let Some(leaving) = leaving.filter(|live| live.metadata.deletion_timestamp.is_some()) {
+        return Some((shelf, leaving));
+    }
     shelves
         .iter()
         .filter(|other| {
@@ -325,6 +338,14 @@ fn former<'a>(
             let live = other.live.get(&name).filter(|live| is_owned(*live, owner));
             live.map(|live| (other, live))
         })
+}
+
+/// Whom an object that is being deleted waits for, if it is nobody that Kubernetes itself sends.
+fn guarded<K: Resource>(object: &K) -> String {
+    match finalizers_of_others(object) {
+        Some(finalizers) => format!("; whoever set its finalizer {finalizers} lets it go"),
+        None => String::new(),
+    }
 }
 
 /// Deletes what `owner` has of one kind and `objects` do not mean any more.

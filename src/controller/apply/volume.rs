@@ -1,12 +1,14 @@
 //! Claims of volumes: created once, grown where a record wants more, never made smaller, never deleted here.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use kube_quantity::ParsedQuantity;
 use serde_json::json;
 
-use super::{Applied, entry, node};
+use super::{Applied, entry, guarded, node};
 use crate::api::names::{FIELD_MANAGER, IDENTITY_LABEL, NODE_LABEL};
 use crate::api::reason::NodeReason;
 use crate::controller::failure::{Asked, Failure};
@@ -15,15 +17,17 @@ use crate::controller::shell::{Created, Shell};
 use crate::materialize::metadata::Owner;
 
 impl Shell {
-    /// Makes sure that each claim is there and as large as it is wanted. What keeps one from growing is a note of its
+    /// Makes sure that each claim is there and as large as it is wanted. One of `made` that is gone took its data along:
+    /// an empty one in its place would look like health. What keeps one from growing is a note of its
     /// node: the pods run on what there is.
     ///
     /// # Errors
-    /// [`Failure::ForeignObject`] for a claim of nobody's identity or of another one; what writing ends in.
+    /// [`Failure::StateLost`] for one that is gone, [`Failure::ForeignObject`] for a claim of nobody's identity or of another one; what writing ends in.
     pub(super) async fn ensure_volumes(
         &self,
         owner: &Owner,
         claims: &[PersistentVolumeClaim],
+        made: &BTreeSet<String>,
         applied: &mut Applied,
     ) -> Result<(), Failure> {
         let api = self.api::<PersistentVolumeClaim>(&owner.namespace);
@@ -34,7 +38,23 @@ impl Shell {
                 .await
                 .asked(|| format!("read PersistentVolumeClaim {name}"))?;
             let found = match standing {
+                Some(found) if found.metadata.deletion_timestamp.is_some() => {
+                    let note = format!(
+                        "waiting for the former PersistentVolumeClaim {name} to go{}",
+                        guarded(&found)
+                    );
+                    applied
+                        .notes
+                        .insert(node(wanted), (NodeReason::Replacing, note));
+                    continue;
+                }
                 Some(found) => found,
+                None if made.contains(&name) => {
+                    return Err(Failure::StateLost {
+                        object: format!("PersistentVolumeClaim {name}"),
+                        needed_by: format!("the data of node {}", node(wanted)),
+                    });
+                }
                 None => match self.create_or_read(&api, wanted).await? {
                     Created::New(made) | Created::Found(made) => made,
                 },

@@ -108,7 +108,13 @@ fn resolved(pass: &Pass) -> Verdict {
         Some((Status::Valid, _)) if pass.is_current => verdict(
             TRUE,
             Reason::Accepted,
-            "the spec is resolved and its record accepted",
+            match &*pass.unheeded {
+                [] => "the spec is resolved and its record accepted".to_owned(),
+                unheeded => format!(
+                    "the spec is resolved and its record accepted; {}",
+                    unheeded.join("; ")
+                ),
+            },
         ),
         _ => verdict(
             UNKNOWN,

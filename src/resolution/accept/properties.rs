@@ -120,8 +120,11 @@ fn is_accepted(given: &mut Given, value: Value) -> bool {
 
 /// Whether `change` is another selection of the right form at a place that nothing else speaks of.
 fn selects(place: &Pointer, change: &Change) -> bool {
-    let Change::Replaced(Value::String(text)) = change else {
-        return false;
+    let (place, text) = match change {
+        Change::Replaced(Value::String(text)) => (place.clone(), text),
+        // A member that is there already is replaced.
+        Change::Added(name, Value::String(text)) => (place.child(name), text),
+        _ => return false,
     };
     let digest = text.strip_prefix("sha256:");
     SELECTED.contains(&place.as_str())

@@ -1,0 +1,343 @@
+//! What survives: everything of a namespace deleted and restored from YAML, in any order, with new UIDs and without
+//! status; what is missing afterwards; and an Installation that GitOps prunes and applies again.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use installation_operator::api::condition::ConditionType;
+use installation_operator::api::names::{self, FINALIZER, Precious};
+use installation_operator::api::{Installation, ResolutionRecord};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Secret};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::core::{GroupVersionKind, TypeMeta};
+use kube::discovery::ApiResource;
+use kube::{Api, Resource, ResourceExt as _};
+use serde_json::json;
+use support::item::{PASSWORD, SLUG};
+use support::wait::{condition, eventually};
+use support::{Item, ONE_INSTALL, TestNamespace, installation};
+
+/// The kinds that a backup holds.
+const KINDS: [(&str, &str, &str); 4] = [
+    ("install.musher.dev", "v1alpha1", "Installation"),
+    ("install.musher.dev", "v1alpha1", "ResolutionRecord"),
+    ("", "v1", "Secret"),
+    ("", "v1", "PersistentVolumeClaim"),
+];
+
+/// Objects as `kubectl get -o yaml` writes them.
+struct Backup(Vec<String>);
+
+impl TestNamespace {
+    /// An item with volume and job, and the wiki with a rotation behind it. All of it is settled.
+    async fn live_a_while(&self) {
+        let town = Item::one_of_each(&self.cluster).await;
+        let town = installation("town").inline(SLUG, town.files);
+        self.create(&town.build()).await;
+        self.install_wiki().await;
+        let rotated = json!({"spec": {"credentials": {PASSWORD: {"generation": 1}}}});
+        self.merge("wiki", rotated).await;
+        self.wait_until_materialized("wiki").await;
+        self.merge("wiki", json!({"spec": {"redeploy": {"token": "1"}}}))
+            .await;
+        for name in ["wiki", "town"] {
+            self.wait_for_condition(name, ConditionType::Ready, "True")
+                .await;
+        }
+        self.end_jobs().await;
+        self.wait_for("town", "the job to be told", |town| {
+            let told = town.status.as_ref()?.jobs.get("migrate")?;
+            told.outcome.is_final().then_some(())
+        })
+        .await;
+        self.wait_until_quiet().await;
+    }
+
+    /// Lets the pods of Jobs succeed, where no node does.
+    async fn end_jobs(&self) {
+        eventually("the Jobs to end", async || {
+            let selected = ListParams::default().labels("install.musher.dev/node=migrate");
+            let pods = self.api::<Pod>().list(&selected).await.ok()?;
+            for pod in pods.iter().filter(|_| self.cluster.lacks_node().is_some()) {
+                let done = Patch::Strategic(json!({"status": {"phase": "Succeeded"}}));
+                let params = PatchParams::default();
+                // It may be gone, and the next round sees.
+                let _ = self
+                    .api::<Pod>()
+                    .patch_status(&pod.name_any(), &params, &done)
+                    .await;
+            }
+            let jobs = self.list::<Job>().await;
+            let ended = |job: &Job| {
+                let status = job.status.as_ref();
+                status.is_some_and(|status| status.completion_time.is_some())
+            };
+            (!jobs.is_empty() && jobs.iter().all(ended)).then_some(())
+        })
+        .await;
+    }
+
+    fn dynamic(&self, (group, version, kind): (&str, &str, &str)) -> Api<DynamicObject> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        Api::namespaced_with(self.client(), &self.name, &resource)
+    }
+
+    async fn back_up(&self) -> Backup {
+        let mut objects = Vec::new();
+        for kind in KINDS {
+            let list = self.dynamic(kind).list(&ListParams::default()).await;
+            for mut object in list.expect("a list") {
+                let is_ours = match object.data.get("type").and_then(|kind| kind.as_str()) {
+                    Some(type_) => type_.starts_with("install.musher.dev/"),
+                    None => true,
+                };
+                let (group, version, kind) = kind;
+                let api_version = [group, version].join("/");
+                object.types = Some(TypeMeta {
+                    api_version: api_version.trim_start_matches('/').to_owned(),
+                    kind: kind.to_owned(),
+                });
+                if is_ours {
+                    objects.push(serde_saphyr::to_string(&object).expect("YAML"));
+                }
+            }
+        }
+        Backup(objects)
+    }
+
+    /// Deletes everything that a backup holds, and waits until what was made from it is collected.
+    async fn lose_everything(&self) {
+        for installation in self.list::<Installation>().await {
+            let freed = json!({"metadata": {"finalizers": null}});
+            self.merge(&installation.name_any(), freed).await;
+        }
+        for kind in KINDS {
+            let api = self.dynamic(kind);
+            for object in api.list(&ListParams::default()).await.expect("a list") {
+                let name = object.name_any();
+                let _ = api.delete(&name, &DeleteParams::default()).await;
+                let freed = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+                let _ = api.patch(&name, &PatchParams::default(), &freed).await;
+            }
+        }
+        eventually("everything to be gone", async || {
+            let mut left = self.list::<PersistentVolumeClaim>().await.len();
+            left += self.list::<Job>().await.len();
+            left += self.deployments().await.len();
+            (left == 0).then_some(())
+        })
+        .await;
+    }
+
+    /// Applies the objects of a backup that `wanted` likes, in the order of their positions' turn.
+    async fn restore(&self, backup: &Backup, seed: u64, wanted: impl Fn(&DynamicObject) -> bool) {
+        let mut texts: Vec<&String> = backup.0.iter().collect();
+        // Fisher and Yates, on a generator that a seed replays.
+        let mut state = seed | 1;
+        for last in (1..texts.len()).rev() {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let other = usize::try_from(state % (last as u64 + 1)).expect("small");
+            texts.swap(last, other);
+        }
+        for text in texts {
+            let mut object: DynamicObject = serde_saphyr::from_str(text).expect("an object");
+            if !wanted(&object) {
+                continue;
+            }
+            // What kubectl wants to be taken out of what it has given out.
+            object.metadata.resource_version = None;
+            object.metadata.uid = None;
+            let types = object.types.clone().expect("a kind");
+            let kind = KINDS.iter().find(|(_, _, kind)| *kind == types.kind);
+            let api = self.dynamic(*kind.expect("a kind of a backup"));
+            let made = api.create(&PostParams::default(), &object).await;
+            made.unwrap_or_else(|error| panic!("{} {}: {error}", types.kind, object.name_any()));
+        }
+    }
+}
+
+/// Every value that must be the same after a restore, by the object's name.
+async fn essence(test: &TestNamespace) -> BTreeMap<String, String> {
+    let stock = test.stock().await;
+    let secrets = stock.secrets.into_values().flatten();
+    let mut all: BTreeMap<String, String> = secrets
+        .filter(|secret| secret.type_.as_deref() != Some(&Precious::Claim.secret_type()))
+        .map(|secret| (secret.name_any(), format!("{:?}", secret.data)))
+        .collect();
+    for record in stock.records {
+        let beside = record.annotations();
+        all.insert(record.name_any(), format!("{:?} {beside:?}", record.spec));
+    }
+    for claim in test.list::<PersistentVolumeClaim>().await {
+        all.insert(claim.name_any(), "a claim".to_owned());
+    }
+    all
+}
+
+async fn restored_whole(test: &TestNamespace, before: &BTreeMap<String, String>) {
+    for name in ["wiki", "town"] {
+        test.wait_for_condition(name, ConditionType::Ready, "True")
+            .await;
+    }
+    test.wait_until_quiet().await;
+    similar_asserts::assert_eq!(&essence(test).await, before);
+    assert_eq!(test.list::<Job>().await, [], "a job ran again");
+    let events = test.events("wiki").await;
+    let made = events
+        .iter()
+        .filter(|(reason, _)| reason == "CredentialCreated");
+    assert_eq!(made.count(), 2, "{events:?}");
+}
+
+#[tokio::test]
+async fn restored_in_any_order_while_the_operator_is_away_all_is_as_it_was() {
+    let test = TestNamespace::new("restore-away").await;
+    let _rollout = test.pods_become_ready();
+    let mut operator = test.operator().await.start();
+    test.live_a_while().await;
+    let (backup, before) = (test.back_up().await, essence(&test).await);
+    operator.kill();
+    test.lose_everything().await;
+    test.restore(&backup, 1, |_| true).await;
+    operator.restart();
+    restored_whole(&test, &before).await;
+}
+
+#[tokio::test]
+async fn restored_in_any_order_under_the_eyes_of_the_operator_all_is_as_it_was() {
+    let test = TestNamespace::new("restore-watched").await;
+    let _rollout = test.pods_become_ready();
+    let mut operator = test.operator().await.start();
+    test.live_a_while().await;
+    let (backup, before) = (test.back_up().await, essence(&test).await);
+    for seed in [7, 1_000_003, 0xdead_beef] {
+        eprintln!("seed {seed}");
+        operator.kill();
+        test.lose_everything().await;
+        operator.restart();
+        test.restore(&backup, seed, |_| true).await;
+        restored_whole(&test, &before).await;
+    }
+}
+
+#[tokio::test]
+async fn whatever_a_restore_leaves_out_is_named_and_nothing_is_made_in_its_place() {
+    let test = TestNamespace::new("restore-part").await;
+    let _rollout = test.pods_become_ready();
+    let mut operator = test.operator().await.start();
+    test.live_a_while().await;
+    let (backup, before) = (test.back_up().await, essence(&test).await);
+    let volume = names::volume("town", "store", "data");
+    for (who, missing, reason) in [
+        ("wiki", names::claim("wiki"), "StateLost"),
+        (
+            "wiki",
+            names::credential("wiki", PASSWORD, 1),
+            "CredentialLost",
+        ),
+        ("wiki", names::snapshot("wiki", 2), "StateLost"),
+        ("wiki", names::record("wiki", 2), "StateLost"),
+        ("town", names::record("town", 1), "StateLost"),
+        ("town", volume, "StateLost"),
+    ] {
+        operator.kill();
+        test.lose_everything().await;
+        test.restore(&backup, 3, |object| object.name_any() != missing)
+            .await;
+        operator.restart();
+        let stalled = test.wait_until_stalled(who, reason).await;
+        let conditions = stalled.status.expect("a status").conditions;
+        assert!(conditions[0].message.contains(&missing), "{conditions:?}");
+        test.wait_until_quiet().await;
+        let mut without = before.clone();
+        without.remove(&missing);
+        similar_asserts::assert_eq!(essence(&test).await, without, "without {missing}");
+        // And once it is there, all is well.
+        test.restore(&backup, 3, |object| object.name_any() == missing)
+            .await;
+        restored_whole(&test, &before).await;
+    }
+}
+
+#[tokio::test]
+async fn an_update_gets_an_installation_whose_record_is_lost_going_again() {
+    let test = TestNamespace::new("record-lost").await;
+    let _operator = test.operator().await.start();
+    test.install_wiki().await;
+    test.api::<ResolutionRecord>()
+        .delete(&names::record("wiki", 1), &DeleteParams::default())
+        .await
+        .expect("it goes");
+    test.wait_until_stalled("wiki", "StateLost").await;
+    test.merge("wiki", json!({"spec": {"update": {"token": "1"}}}))
+        .await;
+    let updated = test.wait_until_materialized("wiki").await;
+    let record = updated.status.and_then(|status| status.record);
+    assert_eq!(record.map(|record| record.version), Some(2));
+}
+
+#[tokio::test]
+async fn a_copy_of_an_installations_text_is_an_installation_of_its_own() {
+    let test = TestNamespace::new("copy").await;
+    let _operator = test.operator().await.start();
+    test.install_wiki().await;
+    let wiki = test.api::<Installation>().get("wiki").await.expect("it");
+    let mut copy = Installation::new("copy", wiki.spec.clone());
+    copy.metadata.annotations = wiki.metadata.annotations.clone();
+    copy.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
+    test.create(&copy).await;
+    test.wait_until_materialized("copy").await;
+    let passwords = test.stock().await;
+    let all: Vec<&Secret> = passwords.of(Precious::Credential).iter().collect();
+    assert_eq!(all.len(), 2);
+    assert!(all[0].data != all[1].data, "they share a credential");
+}
+
+#[tokio::test]
+async fn what_gitops_pruned_and_applied_again_finds_its_state() {
+    let test = TestNamespace::new("gitops").await;
+    let _rollout = test.pods_become_ready();
+    let _operator = test.operator().await.start();
+    let text = test.item().await.installation("wiki").json();
+    let apply = async || {
+        let object: DynamicObject = serde_json::from_value(text.clone()).expect("an object");
+        let params = PatchParams::apply("kustomize-controller").force();
+        let api = test.dynamic(KINDS[0]);
+        let applied = api.patch("wiki", &params, &Patch::Apply(&object)).await;
+        applied.expect("it applies");
+    };
+    apply().await;
+    test.wait_for_condition("wiki", ConditionType::Ready, "True")
+        .await;
+    // A rotation by hand, which Git does not know of.
+    let rotated = json!({"spec": {"credentials": {PASSWORD: {"generation": 1}}}});
+    test.merge("wiki", rotated).await;
+    test.wait_until_materialized("wiki").await;
+    let before = test.stock().await;
+    test.delete("wiki").await;
+    test.wait_until_gone("wiki").await;
+    assert_eq!(test.stock().await.versions(), before.versions());
+
+    apply().await;
+    let taken = test
+        .wait_for_condition("wiki", ConditionType::Ready, "True")
+        .await;
+    test.wait_for_event("wiki", "TakenOver").await;
+    let credentials = &taken.status.as_ref().expect("a status").credentials;
+    assert_eq!(credentials[0].generation, 1, "what is rotated stays so");
+    assert_eq!(condition(&taken, ConditionType::Resolved).0, "True");
+    let after = test.stock().await;
+    assert!(after.password(PASSWORD, 1) == before.password(PASSWORD, 1));
+    assert_eq!(after.counts().credentials, 1 + ONE_INSTALL.credentials);
+    assert_eq!(after.counts().claims, 1);
+    let owners = test.list::<ResolutionRecord>().await;
+    assert!(
+        owners
+            .iter()
+            .all(|record| record.meta().owner_references.is_none())
+    );
+}
