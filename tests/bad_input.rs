@@ -221,26 +221,6 @@ async fn what_is_missing_is_said_and_awaited() {
             Incomplete("BP-NODE-005 edge:web:http /spec/components/web/exposure/http"),
         ),
         (
-            "rollback",
-            item.installation("rollback").with("rollback", json!({"record": 1, "token": "1"})),
-            Incomplete("BP-RESOLVE-001 support:rollback Installation:/spec/rollback"),
-        ),
-        (
-            "redeploy",
-            item.installation("redeploy").with("redeploy", json!({"token": "1"})),
-            Incomplete("BP-RESOLVE-001 support:redeploy Installation:/spec/redeploy"),
-        ),
-        (
-            "connections",
-            item.installation("connections").with("connections", json!({"llm": {"connectionRef": {"name": "ours"}}})),
-            Incomplete("BP-RESOLVE-001 support:connections Installation:/spec/connections"),
-        ),
-        (
-            "migrate",
-            item.installation("migrate").with("migrate", json!({"dbPassword": {"credentialOf": "oldPassword"}})),
-            Incomplete("BP-RESOLVE-001 support:migrate Installation:/spec/migrate"),
-        ),
-        (
             "oci",
             installation("oci").with("blueprint", json!({"oci": {"reference": "registry.test/items/wiki:1"}})),
             Incomplete("BP-RESOLVE-001 artifact:registry.test/items/wiki:1 Installation:/spec/blueprint/oci/reference"),
