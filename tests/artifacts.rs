@@ -5,6 +5,7 @@ mod support;
 
 use installation_operator::api::condition::ConditionType;
 use installation_operator::api::{Installation, ResolutionRecord};
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, ListParams};
@@ -226,15 +227,15 @@ async fn a_pinned_artifact_stays_and_heals_whatever_becomes_of_its_registry() {
     registry.stop();
 
     operator.kill();
-    let record = test.list::<ResolutionRecord>().await.remove(0).name_any();
-    let records = test.api::<ResolutionRecord>();
-    records
-        .delete(&record, &DeleteParams::default())
+    let deployment = test.list::<Deployment>().await.remove(0).name_any();
+    let deployments = test.api::<Deployment>();
+    deployments
+        .delete(&deployment, &DeleteParams::default())
         .await
-        .expect("a record to delete");
+        .expect("a Deployment to delete");
     operator.restart();
-    support::wait::eventually("the record to be back", async || {
-        records.get_opt(&record).await.ok()?.map(drop)
+    support::wait::eventually("the Deployment to be back", async || {
+        deployments.get_opt(&deployment).await.ok()?.map(drop)
     })
     .await;
 

@@ -9,8 +9,11 @@ use futures::StreamExt as _;
 use installation_operator::api::condition::ConditionType;
 use installation_operator::api::names::{self, CHANGES_ANNOTATION, Precious, STATE_ANNOTATION};
 use installation_operator::api::{Installation, ResolutionRecord};
+use k8s_openapi::api::core::v1::ResourceQuota;
 use kube::ResourceExt as _;
+use kube::api::DeleteParams;
 use serde_json::{Value, json};
+use support::install::object;
 use support::item::PASSWORD;
 use support::wait::eventually;
 use support::{Counts, Moment, ONE_INSTALL, TestNamespace};
@@ -131,10 +134,13 @@ async fn versions_beyond_the_limit_go_with_what_only_they_name() {
 #[tokio::test]
 async fn while_a_rollout_is_under_way_the_version_that_still_runs_stays() {
     let test = TestNamespace::new("under-way").await;
-    // Nobody makes the pods ready.
     let _operator = test.operator().await.start();
     test.install_wiki().await;
     test.change(json!({"historyLimit": 0})).await;
+    // No new pod comes up, on a node or without one.
+    let quota: ResourceQuota =
+        object(json!({"metadata": {"name": "no-pods"}, "spec": {"hard": {"pods": "0"}}}));
+    test.create(&quota).await;
     test.change(rotated(1)).await;
     test.wait_until_quiet().await;
     let all = Counts {
@@ -144,6 +150,10 @@ async fn while_a_rollout_is_under_way_the_version_that_still_runs_stays() {
         ..ONE_INSTALL
     };
     assert_eq!(test.stock().await.counts(), all);
+    test.api::<ResourceQuota>()
+        .delete("no-pods", &DeleteParams::default())
+        .await
+        .expect("deleted");
     let _rollout = test.pods_become_ready();
     eventually("the former version to go", async || {
         (test.stock().await.counts() == ONE_INSTALL).then_some(())

@@ -223,8 +223,8 @@ async fn a_claim_that_a_crash_left_is_let_go_with_the_spec_that_wanted_it() {
     offer(&test, &test).await;
     let launch = test.operator().await.platform(&test.name);
     let launch = launch.through_proxy(&test).await;
-    // After the finalizer, the identity's claim and the credential.
-    launch.kill_at(Moment::After(4));
+    // After the finalizer, the identity's claim and the word of it, and the credential.
+    launch.kill_at(Moment::After(5));
     let mut operator = launch.start();
     let (first, second) = (hostname(&test, "first"), hostname(&test, "second"));
     test.create(&wiki(&test, &first).await).await;
