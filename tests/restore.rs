@@ -14,7 +14,7 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Pos
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::ApiResource;
 use kube::{Api, Resource, ResourceExt as _};
-use serde_json::json;
+use serde_json::{Value, json};
 use support::item::{PASSWORD, SLUG};
 use support::wait::{condition, eventually};
 use support::{Item, ONE_INSTALL, TestNamespace, installation};
@@ -151,6 +151,12 @@ impl TestNamespace {
             // What kubectl wants to be taken out of what it has given out.
             object.metadata.resource_version = None;
             object.metadata.uid = None;
+            // The volume behind a claim went with it: what brings its data back is for who backs up volumes.
+            if let Some(Value::Object(spec)) = object.data.get_mut("spec") {
+                spec.remove("volumeName");
+            }
+            let annotations = object.annotations_mut();
+            annotations.retain(|key, _| !key.starts_with("pv.kubernetes.io/"));
             let types = object.types.clone().expect("a kind");
             let kind = KINDS.iter().find(|(_, _, kind)| *kind == types.kind);
             let api = self.dynamic(*kind.expect("a kind of a backup"));
