@@ -82,7 +82,7 @@ pub enum Reason {
     /// The Job of a JOB node came to a good end. Nothing to do.
     JobSucceeded,
     /// The Job of a JOB node failed, or is gone. It is not tried again before the next rollout; nothing else is held up.
-    /// Read its log, mend the cause, and change the spec or `spec.update.token` to run it again.
+    /// Read its log, mend the cause, and change the spec or `spec.redeploy.token` to run it again.
     JobFailed,
     /// Everything pinned is current, as far as it was looked at. Nothing to do.
     UpToDate,
