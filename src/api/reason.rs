@@ -108,8 +108,8 @@ pub enum Reason {
 pub enum NodeReason {
     /// Its pods are being made, or their images pulled. Wait.
     Starting,
-    /// What ran its pods before is of another kind and has to be gone first. Wait; a pod that does not end shows in
-    /// `kubectl get pods`.
+    /// What ran its pods before, or kept its data, is being deleted and has to be gone first. Wait; a pod that does not end
+    /// shows in `kubectl get pods`, and the message names whoever else has a finalizer on it.
     Replacing,
     /// Its image cannot be pulled. The message has the registry's answer: check the reference, the registry and the pull
     /// secrets of the namespace's ServiceAccount.

@@ -6,11 +6,12 @@ use kube::{Api, Resource, ResourceExt};
 
 use super::claim::Claim;
 use super::failure::Failure;
-use super::history::{read_credential, snapshot_number, source_place};
+use super::history::{read_credential, snapshot_number};
 use super::precious::{annotation, check_format, label};
 use super::removal::{Removal, remove};
 use super::shelf::Shelf;
 use super::shell::Shell;
+use super::sources::source_place;
 use crate::api::ResolutionRecord;
 use crate::api::names::{self, IDENTITY_LABEL, NODE_LABEL, VERSION_LABEL, VOLUME_ANNOTATION};
 

@@ -12,10 +12,11 @@ use super::failure::Failure;
 use super::intent::Intent;
 use super::precious::{self, annotation, describe, foreign, label};
 use super::shelf::Shelf;
+use super::sources::read_sources;
 use crate::api::ResolutionRecord;
 use crate::api::names::{
-    self, CHUNK_ANNOTATION, CREDENTIAL_OF_ANNOTATION, DIGEST_ANNOTATION, GENERATION_LABEL,
-    GENERATOR_ANNOTATION, PARAMETER_ANNOTATION, Precious, VERSION_LABEL,
+    self, CREDENTIAL_OF_ANNOTATION, GENERATION_LABEL, GENERATOR_ANNOTATION, PARAMETER_ANNOTATION,
+    Precious, VERSION_LABEL,
 };
 use crate::contract::contracts::Contracts;
 use crate::materialize::pins::Pins;
@@ -319,43 +320,6 @@ pub fn read_credential(
                 .map(str::to_owned),
         },
     ))
-}
-
-/// The digest of the document that a source is a chunk of, and which one.
-///
-/// # Errors
-/// As [`precious::check`] says.
-pub fn source_place(chunk: &SecretObject, identity: &str) -> Result<(String, usize), Failure> {
-    let digest = annotation(&chunk.metadata, DIGEST_ANNOTATION).unwrap_or_default();
-    let index = annotation(&chunk.metadata, CHUNK_ANNOTATION)
-        .and_then(|chunk| chunk.split_once('/'))
-        .and_then(|(index, _)| index.parse::<usize>().ok())
-        .filter(|_| digest.len() == 64 && digest.is_ascii());
-    let Some(index) = index else {
-        let why = "its digest and chunk annotations differ";
-        return Err(foreign(describe(chunk), why));
-    };
-    let name = names::source(identity, digest, index);
-    precious::check(chunk, Precious::Source, identity, &name)?;
-    Ok((digest.to_owned(), index))
-}
-
-/// Joins the chunks of every document and checks their digests.
-fn read_sources(chunks: &[SecretObject], identity: &str) -> Result<Sources, Failure> {
-    let mut documents: BTreeMap<String, BTreeMap<usize, &SecretObject>> = BTreeMap::new();
-    for chunk in chunks {
-        let (digest, index) = source_place(chunk, identity)?;
-        documents.entry(digest).or_default().insert(index, chunk);
-    }
-    // A document with a chunk missing has another digest than it is asked for by, and is as good as absent.
-    let join = |chunks: BTreeMap<usize, &SecretObject>| -> Result<Arc<[u8]>, Failure> {
-        let mut bytes = Vec::new();
-        for chunk in chunks.values() {
-            bytes.extend_from_slice(precious::bytes(chunk, key::SOURCE)?);
-        }
-        Ok(bytes.into())
-    };
-    documents.into_values().map(join).collect()
 }
 
 /// The version that a snapshot's Secret is of.

@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod backoff;
+pub mod carry_out;
 pub mod changes;
 pub mod claim;
 pub mod credentials;
@@ -29,6 +30,7 @@ pub mod report;
 pub mod select;
 pub mod shelf;
 pub mod shell;
+pub mod sources;
 pub mod start;
 pub mod status;
 #[cfg(test)]

@@ -8,11 +8,12 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::{Api, ResourceExt};
 
 use super::failure::Failure;
-use super::history::{History, Version, read_credential, snapshot_number, source_place};
+use super::history::{History, Version, read_credential, snapshot_number};
 use super::precious::{annotation, label};
 use super::removal::{Removal, remove};
 use super::shelf::Shelf;
 use super::shell::Shell;
+use super::sources::source_place;
 use crate::api::Installation;
 use crate::api::ResolutionRecord;
 use crate::api::names::{NODE_LABEL, VOLUME_ANNOTATION};

@@ -10,7 +10,6 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 
 use super::apply::{Applied, Running};
-use super::claim::Held;
 use super::failure::{Asked, Failure, Retry};
 use super::history::{History, Version};
 use super::intent::Intent;
@@ -27,7 +26,6 @@ use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::interest::Interest;
 use crate::acquire::{Findings, Reader};
 use crate::api::Installation;
-use crate::api::names::CHANGES_ANNOTATION;
 use crate::api::reason::Reason;
 use crate::document::result::Status;
 use crate::materialize::metadata::Owner;
@@ -386,67 +384,5 @@ impl Shell {
             .await
             .asked(|| format!("read Installation {name}"))?;
         Ok(found.filter(|found| found.uid() == seen.uid()))
-    }
-
-    /// Persists what `plan` needs and resolves to, in the write order, and accepts the record. `None` where credentials
-    /// or host names brought something to light that stands in the way.
-    async fn carry_out(
-        &self,
-        installation: &Installation,
-        plan: Plan,
-        held: &mut Held,
-        history: &mut History,
-        current: Option<&(Version, AcceptedRecord)>,
-        findings: &mut Findings,
-    ) -> Result<Option<(Version, AcceptedRecord)>, Failure> {
-        let (namespace, identity) = (
-            installation.namespace().unwrap_or_default(),
-            installation.identity(),
-        );
-        let ensured = self
-            .ensure_credentials(&namespace, identity, &plan.credentials(history), history)
-            .await?;
-        if !ensured.created.is_empty() {
-            let note = format!(
-                "generated the credentials of {}",
-                ensured.created.join(", ")
-            );
-            self.event(installation, Reason::CredentialCreated, note)
-                .await;
-        }
-        if !ensured.carried.is_empty() {
-            let note = format!("carried credentials over: {}", ensured.carried.join(", "));
-            self.event(installation, Reason::CredentialCarriedOver, note)
-                .await;
-        }
-        let contracts = plan.contracts.clone();
-        self.claim_hostnames(installation, &plan.context.allocations, findings)
-            .await?;
-        if findings.status() != Status::Valid {
-            return Ok(None);
-        }
-        let Some(version) =
-            plan.resolve(ensured.credentials, &held.claim, history, current, findings)
-        else {
-            return Ok(None);
-        };
-        let known = |digest: &_| history.sources.get(digest).is_some();
-        self.persist_sources(&namespace, identity, &contracts, known)
-            .await?;
-        history.remember(&contracts);
-        self.persist_snapshot(&namespace, identity, &version)
-            .await?;
-        let beside = annotations(&version, history, installation.spec.redeploy.as_ref())?;
-        let told = beside[CHANGES_ANNOTATION].clone();
-        let record = self
-            .persist_record(&namespace, identity, &version, beside)
-            .await?;
-        history.recorded.insert(version.number, record);
-        self.count(&namespace, identity, held, version.number)
-            .await?;
-        let accepted = history.accept(&version)?;
-        let note = format!("accepted record version {}: {told}", version.number);
-        self.event(installation, Reason::RecordAccepted, note).await;
-        Ok(Some((version, accepted)))
     }
 }
