@@ -19,7 +19,6 @@ use crate::contract::contracts::Contracts;
 use crate::materialize::pins::ArtifactPins;
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::context::Context;
-use crate::resolution::snapshot::Snapshot;
 
 /// What is selected for.
 pub struct Request<'a> {
@@ -132,8 +131,7 @@ impl Shell {
         }
         // Whatever a version chose of its own comes with its selections.
         let chosen = target.map_or(&intent, |(version, _)| &version.intent);
-        let before = target.or(current).map(|(version, _)| &version.snapshot);
-        let selected_before = before.map(|snapshot| snapshot.variables().clone());
+        let selected_before = current.map(|(version, _)| version.snapshot.variables().clone());
         let variables = reader
             .acquire_variables(
                 &contracts,
@@ -142,7 +140,10 @@ impl Shell {
                 findings,
             )
             .await?;
-        let connected_before = before.map(Snapshot::connections).unwrap_or_default();
+        let connections_of =
+            |(version, _): &(Version, AcceptedRecord)| version.snapshot.connections();
+        let connected = pinned.map(connections_of).unwrap_or_default();
+        let connected_before = current.map(connections_of).unwrap_or_default();
         let connections = reader
             .acquire_connections(
                 &contracts,
@@ -150,7 +151,7 @@ impl Shell {
                 &chosen.connections,
                 |request| {
                     let choice = pinned?.0.intent.connections.get(request.parameter);
-                    let selection = connected_before.get(request.parameter)?;
+                    let selection = connected.get(request.parameter)?;
                     let is_same =
                         choice == request.choice && selection.source.reference == request.from;
                     is_same.then(|| selection.clone())
@@ -181,8 +182,9 @@ impl Shell {
             )
             .await;
         let selections = selection::select(&contracts, &profiles, &images, findings);
-        let before = before
-            .map(|snapshot| snapshot.allocations().clone())
+        let before = target
+            .or(current)
+            .map(|(version, _)| version.snapshot.allocations().clone())
             .unwrap_or_default();
         let offered = offer::select(
             &contracts,
