@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
-use kube::api::{DeleteParams, ListParams, Preconditions};
+use kube::api::ListParams;
 use serde::{Deserialize, Serialize};
 
-use super::failure::{Asked, Failure, is_absent};
+use super::failure::{Asked, Failure};
 use super::precious;
+use super::removal::remove;
 use super::shell::{Created, Shell};
 use crate::acquire::allocation::Allocations;
 use crate::acquire::hostname::{self, Public};
@@ -219,19 +220,6 @@ impl Shell {
 
     /// Deletes one claim, and no other that has taken its place.
     async fn let_go(&self, secret: &Secret) -> Result<(), Failure> {
-        let name = secret.name_any();
-        let params = DeleteParams {
-            preconditions: Some(Preconditions {
-                uid: secret.uid(),
-                resource_version: None,
-            }),
-            ..DeleteParams::default()
-        };
-        match self.secrets(self.home()).delete(&name, &params).await {
-            Err(error) if !is_absent(&error) => {
-                Err(error).asked(|| format!("delete Secret {name}"))
-            }
-            _ => Ok(()),
-        }
+        remove(&self.secrets(self.home()), secret).await.map(drop)
     }
 }
