@@ -308,6 +308,45 @@ async fn a_tag_that_moves_is_told_and_applied_by_an_explicit_update_only() {
 }
 
 #[tokio::test]
+async fn a_rollback_takes_the_artifact_that_its_version_had_without_asking_for_it() {
+    if lacks_registry() {
+        return;
+    }
+    let test = TestNamespace::new("artifact-back").await;
+    let mut registry = RealRegistry::start(Kind::default()).await;
+    let _operator = test.operator_with(&registry).await;
+    let item = test.item().await;
+    registry
+        .push(REPOSITORY, "1", &Parcel::flux(&item.files))
+        .await;
+    test.create(&from(&registry, "wiki", "1").build()).await;
+    test.wait_until_materialized("wiki").await;
+    let first = test.blueprint_artifact("wiki").await;
+    let edited = item.edited("blueprint.yaml", "revision: 1", "revision: 2");
+    registry
+        .push(REPOSITORY, "1", &Parcel::flux(&edited.files))
+        .await;
+    test.merge("wiki", json!({"spec": {"update": {"token": "1"}}}))
+        .await;
+    test.wait_until_materialized("wiki").await;
+    let second = test.blueprint_artifact("wiki").await;
+    assert_ne!(first, second);
+
+    registry.stop();
+    for (spec, expected) in [
+        (
+            json!({"rollback": {"record": 1, "token": "1"}, "update": {"token": "2"}}),
+            first,
+        ),
+        (json!({"rollback": null, "update": {"token": "1"}}), second),
+    ] {
+        test.merge("wiki", json!({"spec": spec})).await;
+        test.wait_until_materialized("wiki").await;
+        assert_eq!(test.blueprint_artifact("wiki").await, expected);
+    }
+}
+
+#[tokio::test]
 async fn an_artifact_of_another_item_takes_over_nothing() {
     if lacks_registry() {
         return;

@@ -113,6 +113,36 @@ async fn a_connection_of_the_organization_is_found_permitted_selected_and_rotate
 }
 
 #[tokio::test]
+async fn a_rollback_takes_the_connection_that_its_version_had_and_leaving_it_the_one_before_it() {
+    let test = TestNamespace::new("chat-back").await;
+    let _operator = test.operator().await.start();
+    let path = test.path("default");
+    test.create(&key(KEY)).await;
+    test.offer::<ClusterConnection>("llm", managed(&path, "small", &[&test.name]))
+        .await;
+    test.create(&chat(&test, &path).await.build()).await;
+    let first = selected(&test.heals("chat").await);
+    let own: Connection =
+        object(json!({"metadata": {"name": "mine"}, "spec": connection("large")}));
+    test.create(&own).await;
+    let mine = json!({"spec": {"connections": {"llm": {"connectionRef": {"name": "mine"}}}}});
+    test.merge("chat", mine).await;
+    let second = test.connected("chat", "USER", "owner-of-large").await;
+    test.wait_until_materialized("chat").await;
+
+    // Its own choice of a connection stays in the spec and has no effect while the rollback is named.
+    let back = json!({"spec": {"rollback": {"record": 1, "token": "1"}}});
+    test.merge("chat", back).await;
+    let third = test.connected("chat", "MANAGED", "owner-of-small").await;
+    assert_eq!(third, first);
+    test.wait_until_materialized("chat").await;
+    test.merge("chat", json!({"spec": {"rollback": null}}))
+        .await;
+    let fourth = test.connected("chat", "USER", "owner-of-large").await;
+    assert_eq!(fourth, second);
+}
+
+#[tokio::test]
 async fn a_connection_that_cannot_serve_is_told_apart_and_two_of_one_path_are_both_named() {
     let test = TestNamespace::new("incompatible").await;
     let _operator = test.operator().await.start();

@@ -99,6 +99,40 @@ async fn a_variable_that_is_absent_is_waited_for_and_pinned() {
 }
 
 #[tokio::test]
+async fn a_rollback_takes_the_variable_that_its_version_had_and_leaving_it_the_one_before_it() {
+    let test = TestNamespace::new("variable-back").await;
+    let _operator = test.operator().await.start();
+    let path = test.path("region");
+    test.offer::<ClusterVariable>("region", test.readable(&path, "eu"))
+        .await;
+    test.create(&test.wiki_titled_by(&path).await.build()).await;
+    test.heals("wiki").await;
+    test.reoffer::<ClusterVariable>("region", json!({"spec": {"value": "us"}}))
+        .await;
+    test.merge("wiki", json!({"spec": {"update": {"token": "1"}}}))
+        .await;
+    test.wait_until_materialized("wiki").await;
+    // What is offered by now belongs to neither version.
+    test.reoffer::<ClusterVariable>("region", json!({"spec": {"value": "asia"}}))
+        .await;
+
+    let back = json!({"spec": {"rollback": {"record": 1, "token": "1"}}});
+    test.merge("wiki", back).await;
+    test.wait_until_materialized("wiki").await;
+    test.merge("wiki", json!({"spec": {"rollback": null}}))
+        .await;
+    test.wait_until_materialized("wiki").await;
+    let mut versions = Vec::new();
+    for number in 1..=4 {
+        let selected = test.record(number).await.spec.0.variables[&path].clone();
+        versions.push(selected.version);
+    }
+    assert_eq!(versions[2], versions[0]);
+    assert_eq!(versions[3], versions[1]);
+    assert_ne!(versions[0], versions[1]);
+}
+
+#[tokio::test]
 async fn a_variable_that_is_denied_is_told_apart_and_a_label_of_the_namespace_permits_it() {
     let test = TestNamespace::new("denied").await;
     let _operator = test.operator().await.start();

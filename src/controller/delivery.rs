@@ -10,6 +10,7 @@ use super::intent::{BlueprintIntent, Intent};
 use super::precious::label;
 use super::shelf::Shelf;
 use super::shell::Shell;
+use super::start::Choice;
 use crate::acquire::registry::Artifact;
 use crate::acquire::{Findings, Reader, artifact};
 use crate::api::Installation;
@@ -92,15 +93,29 @@ impl Shell {
     }
 }
 
-/// Whether the newest version was made of the same blueprint for the same update token.
+/// Whether the version that a plan for `intent` starts from has the artifact already, so that none is fetched.
 fn is_pinned(intent: &Intent, shelf: &Shelf) -> bool {
-    let number = |secret: &&Secret| {
-        let number = label(&secret.metadata, VERSION_LABEL);
-        number.and_then(|number| number.parse::<u64>().ok())
+    let read = |secret: &Secret| {
+        let number = label(&secret.metadata, VERSION_LABEL)?.parse().ok()?;
+        let before = history::json::<Intent>(secret, key::INTENT).ok()?;
+        Some((number, before))
     };
-    let newest = shelf.snapshots.iter().max_by_key(number);
-    let before = newest.and_then(|secret| history::json::<Intent>(secret, key::INTENT).ok());
-    before.is_some_and(|before| {
+    let mut versions: Vec<(u64, Intent)> = shelf.snapshots.iter().filter_map(read).collect();
+    versions.sort_by_key(|(number, _)| *number);
+    let versions: Vec<(u64, &Intent)> = versions
+        .iter()
+        .map(|(number, intent)| (*number, intent))
+        .collect();
+    let before = match Choice::of(intent, &versions) {
+        // All of its selections count, whatever else the spec says.
+        Choice::Rollback(_) => return true,
+        Choice::Current => versions.last(),
+        Choice::BeforeRollback(before) => {
+            versions.iter().find(|(number, _)| Some(*number) == before)
+        }
+        Choice::Unknown(_) => None,
+    };
+    before.is_some_and(|(_, before)| {
         before.blueprint == intent.blueprint && before.update == intent.update
     })
 }

@@ -227,12 +227,8 @@ async fn advance(
         shell
             .claim_hostnames(installation, pass.allocations(), &mut findings)
             .await?;
-    } else if let Some(start) = Start::of(
-        &intent,
-        pass.current.as_ref().map(|(version, _)| version),
-        &history,
-        &mut findings,
-    )? && let Some(plan) = shell
+    } else if let Some(start) = Start::of(&intent, &history, &mut findings)?
+        && let Some(plan) = shell
         .plan(
             Request {
                 installation,

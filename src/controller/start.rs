@@ -11,6 +11,51 @@ use crate::resolution::accept::AcceptedRecord;
 /// A version and its accepted record.
 type Accepted = (Version, AcceptedRecord);
 
+/// Which version a plan starts from, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The newest one, if there is any.
+    Current,
+    /// The one before a rollback that the spec no longer asks for; none where it is not kept any more.
+    BeforeRollback(Option<u64>),
+    /// The one that the spec rolls back to, for the first time.
+    Rollback(u64),
+    /// The spec rolls back to a version that is not there.
+    Unknown(u64),
+}
+
+impl Choice {
+    /// Which of `versions`, given by number and intent with the newest last, a plan for `intent` starts from.
+    ///
+    /// A rollback is carried out once for each `spec.rollback`. What it selected stays for as long as that is named, apart
+    /// from what the spec changes beside it; a change of the blueprint's source ends it, too.
+    pub fn of(intent: &Intent, versions: &[(u64, &Intent)]) -> Self {
+        let newest = versions.last().map(|(_, intent)| *intent);
+        let standing = newest.and_then(|newest| newest.rollback.as_ref());
+        match &intent.rollback {
+            Some(rollback) if standing != Some(rollback) => {
+                let number = u64::from(rollback.record);
+                if versions.iter().any(|(kept, _)| *kept == number) {
+                    Self::Rollback(number)
+                } else {
+                    Self::Unknown(number)
+                }
+            }
+            rollback
+                if standing.is_some()
+                    && newest.is_some_and(|newest| {
+                        rollback.is_none() || intent.blueprint != newest.blueprint
+                    }) =>
+            {
+                let mut before = versions.iter().rev();
+                let before = before.find(|(_, intent)| intent.rollback.is_none());
+                Self::BeforeRollback(before.map(|(number, _)| *number))
+            }
+            _ => Self::Current,
+        }
+    }
+}
+
 /// The version that a plan starts from.
 pub enum Start {
     /// The current one.
@@ -23,50 +68,38 @@ pub enum Start {
 }
 
 impl Start {
-    /// Where a plan for `intent` starts. `None` where the spec rolls back to a version that is not there, which `findings`
-    /// then says.
-    ///
-    /// A rollback is carried out once for each `spec.rollback`. What it selected stays for as long as that is named, apart
-    /// from what the spec changes beside it; a change of the blueprint's source ends it, too.
+    /// Where a plan for `intent` starts, as [`Choice::of`] says. `None` where the spec rolls back to a version that is not
+    /// there, which `findings` then says.
     ///
     /// # Errors
     /// As [`History::accept`] says of the version that is started from.
     pub fn of(
         intent: &Intent,
-        current: Option<&Version>,
         history: &History,
         findings: &mut Findings,
     ) -> Result<Option<Self>, Failure> {
-        let accepted = |version: &Version| -> Result<Box<Accepted>, Failure> {
-            Ok(Box::new((version.clone(), history.accept(version)?)))
+        let accepted = |number: u64| -> Result<Option<Box<Accepted>>, Failure> {
+            let mut versions = history.versions.iter();
+            let version = versions.find(|version| version.number == number);
+            let accept =
+                |version: &Version| Ok(Box::new((version.clone(), history.accept(version)?)));
+            version.map(accept).transpose()
         };
-        let standing = current.and_then(|version| version.intent.rollback.as_ref());
-        let ends = |current: &Version| {
-            intent.rollback.is_none() || intent.blueprint != current.intent.blueprint
-        };
-        match &intent.rollback {
-            Some(rollback) if standing != Some(rollback) => {
-                let number = u64::from(rollback.record);
-                match history
-                    .versions
-                    .iter()
-                    .find(|version| version.number == number)
-                {
-                    Some(version) => Ok(Some(Self::Rollback(accepted(version)?))),
-                    None => {
-                        findings.wrong(Document::Installation, unknown(number, history));
-                        Ok(None)
-                    }
-                }
+        let versions = history.versions.iter();
+        let versions: Vec<(u64, &Intent)> = versions
+            .map(|version| (version.number, &version.intent))
+            .collect();
+        match Choice::of(intent, &versions) {
+            Choice::Current => Ok(Some(Self::Current)),
+            Choice::BeforeRollback(None) => Ok(Some(Self::BeforeRollback(None))),
+            Choice::BeforeRollback(Some(number)) => {
+                Ok(Some(Self::BeforeRollback(accepted(number)?)))
             }
-            _ if standing.is_some() && current.is_some_and(ends) => {
-                let mut before = history.versions.iter().rev();
-                let before = before.find(|version| version.intent.rollback.is_none());
-                Ok(Some(Self::BeforeRollback(
-                    before.map(accepted).transpose()?,
-                )))
+            Choice::Rollback(number) => Ok(accepted(number)?.map(Self::Rollback)),
+            Choice::Unknown(number) => {
+                findings.wrong(Document::Installation, unknown(number, history));
+                Ok(None)
             }
-            _ => Ok(Some(Self::Current)),
         }
     }
 
@@ -142,7 +175,7 @@ mod tests {
         ] {
             let intent = of(json!({"record": record, "token": "1"})).intent;
             let mut findings = Findings::default();
-            let start = Start::of(&intent, Some(&version(3)), &history, &mut findings);
+            let start = Start::of(&intent, &history, &mut findings);
             assert!(matches!(start, Ok(None)));
             let (_, diagnostic) = &findings.diagnostics[0];
             assert!(
@@ -155,18 +188,57 @@ mod tests {
 
     #[test]
     fn a_rollback_is_carried_out_once_and_left_when_it_is_no_longer_named() {
-        let history = History::default();
-        let rolled_back = of(json!({"record": 1, "token": "1"}));
-        let start = |intent: &Intent, current: &Version| {
-            Start::of(intent, Some(current), &history, &mut Findings::default())
-                .ok()
-                .flatten()
-        };
-        let same = start(&rolled_back.intent, &rolled_back);
-        assert!(matches!(same, Some(Start::Current)));
-        let left = start(&version(4).intent, &rolled_back);
-        assert!(matches!(left, Some(Start::BeforeRollback(None))));
-        let plain = start(&version(4).intent, &version(4));
-        assert!(matches!(plain, Some(Start::Current)));
+        let plain = version(4).intent;
+        let back = of(json!({"record": 1, "token": "1"})).intent;
+        let mut moved = back.clone();
+        moved.blueprint = changed(4, |all| {
+            all["intent"]["blueprint"] = json!({"oci": {"reference": "registry.example/wiki"}});
+        })
+        .intent
+        .blueprint;
+        let again = of(json!({"record": 1, "token": "2"})).intent;
+        for (case, intent, versions, expected) in [
+            ("a first version", &plain, vec![], Choice::Current),
+            ("an update", &plain, vec![(1, &plain)], Choice::Current),
+            (
+                "a rollback",
+                &back,
+                vec![(1, &plain), (2, &plain)],
+                Choice::Rollback(1),
+            ),
+            (
+                "the same rollback",
+                &back,
+                vec![(1, &plain), (2, &back)],
+                Choice::Current,
+            ),
+            (
+                "another token",
+                &again,
+                vec![(1, &plain), (2, &back)],
+                Choice::Rollback(1),
+            ),
+            (
+                "no rollback any more",
+                &plain,
+                vec![(1, &plain), (2, &back), (3, &back)],
+                Choice::BeforeRollback(Some(1)),
+            ),
+            (
+                "another blueprint beside it",
+                &moved,
+                vec![(1, &plain), (2, &back)],
+                Choice::BeforeRollback(Some(1)),
+            ),
+            (
+                "nothing before it",
+                &plain,
+                vec![(2, &back)],
+                Choice::BeforeRollback(None),
+            ),
+            ("nothing to go back to", &back, vec![], Choice::Unknown(1)),
+        ] {
+            assert_eq!(Choice::of(intent, &versions), expected, "{case}");
+        }
     }
 }
