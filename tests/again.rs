@@ -13,7 +13,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use support::install::object;
 use support::item::{PASSWORD, SLUG, TITLE};
-use support::wait::{condition, eventually};
+use support::wait::{condition, eventually, message};
 use support::{Counts, Item, ONE_INSTALL, TestNamespace, installation};
 
 impl TestNamespace {
@@ -34,10 +34,7 @@ impl TestNamespace {
     /// What a condition of the Installation says.
     async fn says(&self, name: &str, of: ConditionType) -> String {
         let found = self.api::<Installation>().get(name).await.expect("it");
-        let conditions = found.status.expect("a status").conditions;
-        let mut found = conditions.into_iter();
-        let found = found.find(|condition| condition.type_ == of.as_ref());
-        found.expect("the condition").message
+        message(&found, of).to_owned()
     }
 }
 

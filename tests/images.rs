@@ -9,12 +9,18 @@
 mod support;
 
 use installation_operator::api::condition::ConditionType;
+use installation_operator::api::names;
 use installation_operator::api::{Installation, ResolutionRecord};
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
+use support::artifact::{Blob, archive, gzip};
+use support::item::SLUG;
 use support::local::Registry;
-use support::{Item, TestNamespace};
+use support::registry::{Kind, lacks_registry};
+use support::wait::message;
+use support::{Item, Parcel, RealRegistry, TestNamespace, installation};
 
 /// How a registry is asked.
 enum Terms {
@@ -214,4 +220,59 @@ async fn a_pinned_digest_stays_whatever_becomes_of_the_registry() {
         .collect();
     assert_eq!(digests.len(), 2);
     assert_eq!(digests[0], digests[1]);
+}
+
+/// A layer with a list of accounts, packed as builders do.
+fn accounts(users: &str) -> Blob {
+    let files = [("etc/passwd".to_owned(), users.to_owned())].into();
+    Blob::new(
+        "application/vnd.oci.image.layer.v1.tar+gzip",
+        gzip(&archive("", &files)),
+    )
+}
+
+#[tokio::test]
+async fn a_volume_is_writable_for_a_user_that_the_image_knows_by_name_or_the_condition_says_that_it_is_not()
+ {
+    if lacks_registry() {
+        return;
+    }
+    let test = TestNamespace::new("named-user").await;
+    let registry = RealRegistry::start(Kind::default()).await;
+    test.platform(json!({"registries": [registry.terms()]}))
+        .await;
+    let _operator = test.operator().await.platform(&test.name).start();
+    for (tag, user, layers, expected) in [
+        (
+            "known",
+            "app",
+            vec![accounts("app:x:101:102::/:/bin/sh")],
+            Some(102),
+        ),
+        (
+            "unknown",
+            "someone",
+            vec![accounts("app:x:101:102::/:/bin/sh")],
+            None,
+        ),
+        ("bare", "someone", vec![], None),
+    ] {
+        let parcel = Parcel::image(user).layered(layers);
+        registry.push("store", tag, &parcel).await;
+        let mut item = Item::one_of_each(&test.cluster).await;
+        let image = format!("image: {}/store:{tag}", registry.address);
+        let by_digest = format!("image: {}", item.image);
+        item = item.edited("store.yaml", &by_digest, &image);
+        let town = installation(tag).inline(SLUG, item.files.clone());
+        test.create(&town.build()).await;
+        let town = test.wait_until_materialized(tag).await;
+        let store = names::workload(tag, "store");
+        let set = test.api::<StatefulSet>().get(&store).await.expect("it");
+        let pod = set.spec.and_then(|spec| spec.template.spec);
+        let security = pod.and_then(|pod| pod.security_context).expect("one");
+        assert_eq!(security.fs_group, expected, "{tag}");
+        let said = message(&town, ConditionType::Resolved);
+        let says = said.contains("the image of node store runs as user someone");
+        assert_eq!(says, expected.is_none(), "{said}");
+    }
 }

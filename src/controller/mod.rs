@@ -24,6 +24,7 @@ pub mod plan;
 pub mod precious;
 pub mod prune;
 pub mod reconcile;
+pub mod remarks;
 pub mod removal;
 pub mod replica;
 pub mod report;
@@ -35,7 +36,6 @@ pub mod start;
 pub mod status;
 #[cfg(test)]
 mod testing;
-pub mod unheeded;
 pub mod updates;
 pub mod watches;
 

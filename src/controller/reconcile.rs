@@ -15,11 +15,11 @@ use super::history::{History, Version};
 use super::intent::Intent;
 use super::journal::{Rollout, annotations};
 use super::plan::Plan;
+use super::remarks::{unheeded, unknown_users};
 use super::select::Request;
 use super::shelf::Shelf;
 use super::shell::Shell;
 use super::start::Start;
-use super::unheeded::unheeded;
 use crate::acquire::allocation::Allocations;
 use crate::acquire::artifact::ARTIFACT;
 use crate::acquire::image::IMAGE_DIGEST;
@@ -50,8 +50,8 @@ pub struct Pass {
     pub updates: Vec<String>,
     /// How long until the tags that something is pinned by are looked at again. `None` where there is no tag.
     pub look_again: Option<Duration>,
-    /// What the spec says that has no effect.
-    pub unheeded: Vec<String>,
+    /// What a person should know of a spec that is accepted.
+    pub remarks: Vec<String>,
 }
 
 /// Brings one Installation a step closer to what its spec asks for, and says in status where it stands.
@@ -229,19 +229,19 @@ async fn advance(
             .await?;
     } else if let Some(start) = Start::of(&intent, &history, &mut findings)?
         && let Some(plan) = shell
-        .plan(
-            Request {
-                installation,
-                intent,
-                id: &claim.claim.id,
-                current: pass.current.as_ref(),
-                start: &start,
-                delivery,
-            },
-            reader,
-            &mut findings,
-        )
-        .await?
+            .plan(
+                Request {
+                    installation,
+                    intent,
+                    id: &claim.claim.id,
+                    current: pass.current.as_ref(),
+                    start: &start,
+                    delivery,
+                },
+                reader,
+                &mut findings,
+            )
+            .await?
     {
         let known = known(&plan, &history, &namespace, identity);
         plan.check(known.clone(), &history, &mut findings);
@@ -270,7 +270,10 @@ async fn advance(
     if let Some(current) = &pass.current {
         let record = history.record(current.0.number)?;
         shell.tell_which_counts(&history, current.0.number).await?;
-        pass.unheeded = unheeded(&installation.spec, current.1.contracts(), &history);
+        let contracts = current.1.contracts();
+        pass.remarks = unheeded(&installation.spec, contracts, &history);
+        pass.remarks
+            .extend(unknown_users(contracts, &current.0.pins));
         // Another rollout is one of the record that the spec asks for, or it would be undone at once.
         rollout = if pass.is_current {
             shell

@@ -111,4 +111,31 @@ pub struct ImagePins {
     /// The user that it runs as: `uid`, `uid:gid` or a name, as its configuration says. Unknown when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// The numbers behind a user that is a name, as the image's own list of accounts has them. Unknown when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs_as: Option<RunsAs>,
+}
+
+/// The numbers of a user and of its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunsAs {
+    /// The user's.
+    pub uid: u32,
+    /// Its group's.
+    pub gid: u32,
+}
+
+impl ImagePins {
+    /// The user, where it is known by name only.
+    pub fn unknown_user(&self) -> Option<&str> {
+        let user = self.user.as_deref()?;
+        (names_somebody(user) && self.runs_as.is_none()).then_some(user)
+    }
+}
+
+/// Whether `user`, as an image's configuration has it, is a name.
+pub fn names_somebody(user: &str) -> bool {
+    let name = user.split(':').next().unwrap_or_default();
+    !name.is_empty() && name.parse::<u32>().is_err()
 }

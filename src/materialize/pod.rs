@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::environment::{self, EnvironmentSecret};
 use super::metadata::Owner;
 use super::node::Node;
-use super::pins::{ImagePins, Pins};
+use super::pins::{ImagePins, Pins, RunsAs};
 use super::probe::{Stage, probe};
 use super::{image, placement, service};
 use crate::api::{names, pods};
@@ -71,11 +71,19 @@ pub(super) fn template(
 
 /// A volume belongs to root until somebody says otherwise: the image's own user gets it through the pod's group.
 fn security(node: &Node, pins: &Pins) -> PodSecurityContext {
-    let group = pins.images.get(node.name).and_then(group);
-    let group = group.filter(|_| !node.running.volumes.is_empty());
+    let image = pins.images.get(node.name);
+    let user = image.and_then(runs_as);
+    let group = user.filter(|_| !node.running.volumes.is_empty());
+    let group = group.map(|user| user.gid.into());
+    // Where the image says a number itself, the kubelet reads it there.
+    let looked_up = user.filter(|_| image.is_some_and(|image| image.runs_as.is_some()));
+    let is_restricted = pins.platform.pods.is_restricted();
     PodSecurityContext {
         // Of the image's user too: the kubelet refuses root, and a name that may be root.
-        run_as_non_root: pins.platform.pods.is_restricted().then_some(true),
+        run_as_non_root: is_restricted.then_some(true),
+        run_as_user: looked_up
+            .filter(|_| is_restricted)
+            .map(|user| user.uid.into()),
         fs_group: group,
         fs_group_change_policy: group.map(|_| "OnRootMismatch".to_owned()),
         seccomp_profile: Some(SeccompProfile {
@@ -86,16 +94,23 @@ fn security(node: &Node, pins: &Pins) -> PodSecurityContext {
     }
 }
 
-/// The group that an image's user writes with: its own where the configuration names it by number, else one of the
-/// user's number. Root needs none, and a name says no number.
-fn group(image: &ImagePins) -> Option<i64> {
-    let (user, group) = match image.user.as_deref()?.split_once(':') {
-        Some((user, group)) => (user, Some(group)),
-        None => (image.user.as_deref()?, None),
+/// The numbers of the user that an image runs as; of a group that is not known by number, the user's. Root needs none,
+/// and a name that nobody could look up says none.
+fn runs_as(image: &ImagePins) -> Option<RunsAs> {
+    let configured = || {
+        let user = image.user.as_deref()?;
+        let (user, group) = user.split_once(':').unwrap_or((user, ""));
+        Some(RunsAs {
+            uid: user.parse().ok()?,
+            gid: group.parse().unwrap_or_default(),
+        })
     };
-    let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
-    let user = number(user)?;
-    Some(group.and_then(number).unwrap_or(user).into())
+    let known = image.runs_as.or_else(configured)?;
+    let own = |gid: u32| if gid == 0 { known.uid } else { gid };
+    (known.uid != 0).then(|| RunsAs {
+        gid: own(known.gid),
+        ..known
+    })
 }
 
 fn container(node: &Node, secret: Option<&EnvironmentSecret>, pins: &Pins) -> Container {
@@ -242,22 +257,28 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_is_writable_for_the_user_that_the_image_names_by_number() {
-        for (user, expected) in [
-            (None, None),
-            (Some("1000"), Some(1000)),
-            (Some("1000:2000"), Some(2000)),
-            (Some("1000:users"), Some(1000)),
-            (Some("1000:0"), Some(1000)),
-            (Some("65534"), Some(65534)),
-            (Some("0"), None),
-            (Some("node"), None),
-            (Some(""), None),
+    fn a_volume_is_writable_for_the_user_of_the_image_as_far_as_its_number_is_known() {
+        let looked_up = |uid, gid| Some(RunsAs { uid, gid });
+        for (user, accounts, expected) in [
+            (None, None, None),
+            (Some("1000"), None, Some(1000)),
+            (Some("1000:2000"), None, Some(2000)),
+            (Some("1000:users"), None, Some(1000)),
+            (Some("1000:0"), None, Some(1000)),
+            (Some("65534"), None, Some(65534)),
+            (Some("0"), None, None),
+            (Some("node"), None, None),
+            (Some(""), None, None),
+            (Some("node"), looked_up(1000, 2000), Some(2000)),
+            (Some("node"), looked_up(1000, 0), Some(1000)),
+            (Some("root"), looked_up(0, 0), None),
         ] {
             let image = ImagePins {
                 user: user.map(str::to_owned),
+                runs_as: accounts,
             };
-            assert_eq!(group(&image), expected, "{user:?}");
+            let group = runs_as(&image).map(|user| user.gid);
+            assert_eq!(group, expected, "{user:?} {accounts:?}");
         }
     }
 }

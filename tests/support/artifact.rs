@@ -110,6 +110,13 @@ impl Parcel {
         }
     }
 
+    /// With these layers, the lowest first.
+    #[must_use]
+    pub fn layered(mut self, layers: Vec<Blob>) -> Self {
+        self.layers = layers;
+        self
+    }
+
     /// Its blobs.
     pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
         self.layers.iter().chain([&self.config])

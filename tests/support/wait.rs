@@ -171,14 +171,18 @@ impl TestNamespace {
 
 /// The status and the reason of a condition; empty where it is absent.
 pub fn condition(installation: &Installation, of: ConditionType) -> (&str, &str) {
-    let all = installation
-        .status
-        .iter()
-        .flat_map(|status| &status.conditions);
-    let mut found = all.filter(|found| found.type_ == of.as_ref());
-    found
-        .next()
-        .map_or(("", ""), |found| (&found.status, &found.reason))
+    find(installation, of).map_or(("", ""), |found| (&found.status, &found.reason))
+}
+
+/// What a condition says in words.
+pub fn message(installation: &Installation, of: ConditionType) -> &str {
+    find(installation, of).map_or("", |found| &found.message)
+}
+
+fn find(installation: &Installation, of: ConditionType) -> Option<&Condition> {
+    let status = installation.status.as_ref()?;
+    let mut all = status.conditions.iter();
+    all.find(|found| found.type_ == of.as_ref())
 }
 
 /// Ready, Reconciling and Stalled, as GitOps tools read them.

@@ -1,19 +1,30 @@
-//! The digest and the configuration of an image.
+//! The digest and the configuration of an image, and who the user is that it names.
+
+use std::time::Duration;
 
 use oci_spec::image::{Arch, Descriptor, Os};
 use serde::Deserialize;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::Access;
+use super::accounts::Accounts;
 use super::refusal::Refusal;
 use super::session::{Manifest, Session};
 use super::transport::Transport;
 use crate::acquire::selection::ImageFacts;
-use crate::materialize::pins::ImagePins;
+use crate::materialize::pins::{ImagePins, RunsAs, names_somebody};
 
 /// What messages call an image that can run.
 pub(super) const IMAGE: &str = "image that runs on Linux";
 /// The largest image configuration that is read, in bytes.
 const CONFIGURATION_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// Bytes of the layers that one look for a user reads, packed.
+const LAYERS_LIMIT: u64 = 64 * 1024 * 1024;
+/// How long it may take.
+const LOOKING: Duration = Duration::from_secs(30);
+static ONE_AT_A_TIME: Semaphore = Semaphore::const_new(1);
 
 /// The digest and the configuration of the image: of an index the index's own digest, and the configuration of its Linux
 /// image.
@@ -37,15 +48,48 @@ pub(super) async fn inspect(transport: &Transport, access: &Access) -> Result<Im
     let bytes = session.blob(image.config(), CONFIGURATION_LIMIT).await?;
     let configuration: Configuration = serde_json::from_slice(&bytes)
         .map_err(|error| session.unusable(format!("its configuration is malformed: {error}")))?;
+    let user = configuration.config.and_then(|config| config.user);
+    let user = user.filter(|user| !user.is_empty());
+    let runs_as = match user.as_deref().filter(|user| names_somebody(user)) {
+        Some(name) => {
+            let answer = look_up(&mut session, image.layers(), name);
+            timeout(LOOKING, answer).await.ok().flatten()
+        }
+        None => None,
+    };
     Ok(ImageFacts {
         digest: Some(digest),
-        pins: ImagePins {
-            user: configuration
-                .config
-                .and_then(|config| config.user)
-                .filter(|user| !user.is_empty()),
-        },
+        pins: ImagePins { user, runs_as },
     })
+}
+
+/// The numbers of `user`, from the layers of its image. Unknown where they are too large or cannot be had: an image runs
+/// without that.
+async fn look_up(session: &mut Session<'_>, layers: &[Descriptor], user: &str) -> Option<RunsAs> {
+    // One layer in memory, whoever asks.
+    let _turn = ONE_AT_A_TIME.acquire().await.ok()?;
+    let mut accounts = Accounts::default();
+    let mut rest = LAYERS_LIMIT;
+    for layer in layers.iter().rev() {
+        if accounts.know(user) {
+            break;
+        }
+        let read = session.blob(layer, rest).await;
+        let bytes = read
+            .inspect_err(|refusal| tracing::info!(user, %refusal, "the image's user is not known"))
+            .ok()?;
+        rest -= layer.size();
+        let media_type = layer.media_type().clone();
+        let unpacked = tokio::task::spawn_blocking(move || {
+            accounts.read(&media_type, &bytes).map(|()| accounts)
+        });
+        accounts = unpacked
+            .await
+            .ok()?
+            .inspect_err(|error| tracing::info!(user, %error, "the image's user is not known"))
+            .ok()?;
+    }
+    accounts.find(user)
 }
 
 /// The parts of an image's configuration that are of interest.

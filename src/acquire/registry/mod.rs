@@ -1,6 +1,7 @@
 //! What registries say: digests and configurations of images, items in artifacts. Answers are shared by those who ask the
 //! same with the same credentials at the same time, and kept for nobody, so that no namespace reads with another's.
 
+mod accounts;
 mod address;
 mod artifact;
 mod image;

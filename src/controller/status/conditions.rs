@@ -108,11 +108,11 @@ fn resolved(pass: &Pass) -> Verdict {
         Some((Status::Valid, _)) if pass.is_current => verdict(
             TRUE,
             Reason::Accepted,
-            match &*pass.unheeded {
+            match &*pass.remarks {
                 [] => "the spec is resolved and its record accepted".to_owned(),
-                unheeded => format!(
+                remarks => format!(
                     "the spec is resolved and its record accepted; {}",
-                    unheeded.join("; ")
+                    remarks.join("; ")
                 ),
             },
         ),

@@ -1,9 +1,11 @@
-//! What a spec says that has no effect, in words: an entry that is ignored silently is taken for one that works. Pure.
+//! What a person should know of a spec that is accepted, in words: an entry that is ignored silently is taken for one that
+//! works. Pure.
 
 use super::history::History;
 use crate::api::InstallationSpec;
 use crate::contract::blueprint::parameter::Supply;
 use crate::contract::contracts::Contracts;
+use crate::materialize::pins::Pins;
 
 /// Every entry of `credentials` and `migrate` that nothing follows from, given the blueprint that runs.
 pub fn unheeded(spec: &InstallationSpec, contracts: &Contracts, history: &History) -> Vec<String> {
@@ -43,4 +45,19 @@ pub fn unheeded(spec: &InstallationSpec, contracts: &Contracts, history: &Histor
         }
     });
     credentials.chain(migrations).collect()
+}
+
+/// Every node with volumes whose image runs as a user that nobody could look up: they are not made writable for it.
+pub fn unknown_users(contracts: &Contracts, pins: &Pins) -> Vec<String> {
+    let unknown = pins.images.iter().filter_map(|(node, image)| {
+        let user = image.unknown_user()?;
+        let workload = contracts.component(node).spec.workload.as_ref()?;
+        (!workload.volumes.is_empty()).then(|| {
+            format!(
+                "the image of node {node} runs as user {user}, whose number it does not tell in a way that can be read: \
+                 its volumes keep the group that the storage gives them"
+            )
+        })
+    });
+    unknown.collect()
 }
