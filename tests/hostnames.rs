@@ -5,8 +5,10 @@ mod support;
 use gateway_api::httproutes::HttpRoute;
 use installation_operator::api::Installation;
 use installation_operator::api::condition::ConditionType;
-use installation_operator::api::names::{HOSTNAME_ANNOTATION, Precious, hostname_claim};
+use installation_operator::api::names::{self, HOSTNAME_ANNOTATION, Precious, hostname_claim};
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -240,6 +242,50 @@ async fn a_claim_that_a_crash_left_is_let_go_with_the_spec_that_wanted_it() {
     operator.restart();
     test.wait_until_materialized("wiki").await;
     assert_eq!(claimed(&test).await, [second]);
+}
+
+#[tokio::test]
+async fn a_host_name_is_held_for_as_long_as_a_route_has_it() {
+    let test = TestNamespace::new("host-routed").await;
+    offer(&test, &test).await;
+    let mut operator = test.operator().await.platform(&test.name).start();
+    let (first, second) = (hostname(&test, "first"), hostname(&test, "second"));
+    test.create(&wiki(&test, &first).await).await;
+    test.wait_until_materialized("wiki").await;
+
+    // A stranger's Deployment stops the next record before its routes are made.
+    operator.kill();
+    let web = names::workload("wiki", "web");
+    let deployments = test.api::<Deployment>();
+    let mut stranger = deployments.get(&web).await.expect("it");
+    deployments
+        .delete(&web, &DeleteParams::background())
+        .await
+        .expect("it goes");
+    stranger.metadata = ObjectMeta {
+        name: Some(web.clone()),
+        ..ObjectMeta::default()
+    };
+    test.create(&stranger).await;
+    let moved = json!({"spec": {"hostnames": {"web": {"http": second}}}});
+    test.merge("wiki", moved).await;
+    operator.restart();
+    test.wait_until_stalled("wiki", "ForeignObject").await;
+    assert_eq!(routed(&test).await, [&*first]);
+    assert_eq!(claimed(&test).await, [&*first, &*second]);
+
+    deployments
+        .delete(&web, &DeleteParams::background())
+        .await
+        .expect("it goes");
+    test.merge("wiki", json!({"spec": {"historyLimit": 9}}))
+        .await;
+    test.wait_until_materialized("wiki").await;
+    eventually("the old host name to be let go", async || {
+        (claimed(&test).await == [&*second]).then_some(())
+    })
+    .await;
+    assert_eq!(routed(&test).await, [second]);
 }
 
 #[tokio::test]

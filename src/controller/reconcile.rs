@@ -26,6 +26,7 @@ use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::interest::Interest;
 use crate::acquire::{Findings, Reader};
 use crate::api::Installation;
+use crate::api::condition::ConditionType;
 use crate::api::reason::Reason;
 use crate::document::result::Status;
 use crate::materialize::metadata::Owner;
@@ -285,7 +286,8 @@ async fn advance(
     }
     pass.findings = Some(findings);
 
-    if is_news(installation, pass) {
+    let is_news = is_news(installation, pass);
+    if is_news && pass.current.is_none() {
         shell
             .release_hostnames(installation, pass.allocations())
             .await?;
@@ -304,6 +306,12 @@ async fn advance(
         let applied = shell
             .apply(&owner, record, &objects, &claim.claim.volumes)
             .await?;
+        // Routes come first: until they are other ones, a host name that nobody has would still lead here.
+        if is_news {
+            shell
+                .release_hostnames(installation, pass.allocations())
+                .await?;
+        }
         let latest = history.latest().map(|latest| latest.number);
         let may_prune = applied.is_settled && latest == Some(version.number);
         pass.applied = Some(applied);
@@ -324,12 +332,20 @@ async fn advance(
     Ok(())
 }
 
-/// Whether status tells of another record or of another spec: only then may a host name be of no use any more.
+/// Whether status tells of another record or of another spec, or not yet that the record is applied: only then may a host
+/// name be of no use any more.
 fn is_news(installation: &Installation, pass: &Pass) -> bool {
     let seen = installation.status.as_ref();
-    let seen = seen.map(|status| status.observed_generation);
+    let generation = seen.map(|status| status.observed_generation);
+    let is_applied = seen.is_some_and(|status| {
+        let mut conditions = status.conditions.iter();
+        conditions.any(|condition| {
+            condition.type_ == ConditionType::Materialized.as_ref() && condition.status == "True"
+        })
+    });
     pass.current.as_ref().map(|(version, _)| version.number) != told(installation)
-        || seen != installation.metadata.generation
+        || generation != installation.metadata.generation
+        || !is_applied
 }
 
 /// The version of the record that status tells of.
