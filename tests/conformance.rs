@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use installation_operator::conformance::{self, Corpus, Outcome};
 use installation_operator::contract::rules;
-use installation_operator::document::diagnostic::Code;
+use installation_operator::document::diagnostic::{Code, Stage};
 use strum::IntoEnumIterator;
 
 /// Where the public corpus is, if it is anywhere: named by the environment, or beside the repository.
@@ -111,4 +111,77 @@ fn every_rule_and_every_code_has_a_case() {
         .filter(|id| !known.contains(id.as_str()));
     lacking.extend(unknown.map(|id| format!("{id} is named by a case and by no rule")));
     assert!(lacking.is_empty(), "{}", lacking.join("\n"));
+}
+
+/// The codes that each stage of resolution reports.
+const STAGES: [(Stage, &[Code]); 6] = [
+    (
+        Stage::Parameters,
+        &[
+            Code::UnknownParameter,
+            Code::ParameterNotSubmittable,
+            Code::VariableNotAuthorized,
+            Code::InvalidResolutionContext,
+        ],
+    ),
+    (Stage::Allocation, &[Code::InvalidResolutionContext]),
+    (
+        Stage::Connections,
+        &[
+            Code::ConnectionNotFound,
+            Code::ConnectionDenied,
+            Code::ConnectionIncompatible,
+            Code::InvalidResolutionContext,
+            Code::ValueConstraint,
+        ],
+    ),
+    (
+        Stage::Values,
+        &[
+            Code::MissingParameterValue,
+            Code::ValueConstraint,
+            Code::UnsatisfiedRequiredInput,
+        ],
+    ),
+    (Stage::Environment, &[Code::EnvEncoding]),
+    (Stage::Record, &[Code::InvalidResolutionContext]),
+];
+
+#[test]
+fn every_operation_and_every_code_of_each_stage_has_a_case() {
+    let cases: Vec<_> = Corpus::find(&own_corpus())
+        .expect("a corpus")
+        .into_iter()
+        .flat_map(|corpus| corpus.behaviors)
+        .collect();
+    let mut lacking = Vec::new();
+    for operation in [
+        "normalize",
+        "validate",
+        "resolve",
+        "record",
+        "form",
+        "revision",
+        "credential",
+        "connection",
+    ] {
+        if !cases.iter().any(|case| case.operation == operation) {
+            lacking.push(format!("operation {operation}"));
+        }
+    }
+    for (stage, code) in STAGES
+        .into_iter()
+        .flat_map(|(stage, codes)| codes.iter().map(move |code| (stage, code)))
+    {
+        let declares = |found: &serde_json::Value| {
+            found["stage"] == stage.to_string() && found["code"] == code.as_ref()
+        };
+        if !cases
+            .iter()
+            .any(|case| case.diagnostics.iter().any(declares))
+        {
+            lacking.push(format!("{code} of stage {stage}"));
+        }
+    }
+    assert!(lacking.is_empty(), "no case: {}", lacking.join(", "));
 }
