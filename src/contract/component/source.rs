@@ -97,7 +97,7 @@ impl<'a> ImageReference<'a> {
             Some((rest, digest)) => (rest, Some(digest)),
             None => (reference, None),
         };
-        let path = rest.rfind('/').map_or(0, |slash| slash + 1);
+        let path = rest.rfind('/').unwrap_or(0);
         match rest[path..].find(':') {
             Some(colon) => Self {
                 name: &rest[..path + colon],
@@ -142,15 +142,33 @@ mod tests {
 
     #[test]
     fn the_tag_colon_is_the_one_after_the_last_slash() {
-        let port = ImageReference::parse("localhost:5000/app/web");
-        assert_eq!(
-            (port.name, port.tag, port.digest),
-            ("localhost:5000/app/web", None, None)
-        );
-        let both = ImageReference::parse("localhost:5000/web:1.2@sha256:ab");
-        assert_eq!(
-            (both.name, both.tag, both.digest),
-            ("localhost:5000/web", Some("1.2"), Some("sha256:ab"))
-        );
+        for (reference, name, tag, digest) in [
+            (
+                "localhost:5000/app/web",
+                "localhost:5000/app/web",
+                None,
+                None,
+            ),
+            (
+                "localhost:5000/web:1.2",
+                "localhost:5000/web",
+                Some("1.2"),
+                None,
+            ),
+            (
+                "localhost:5000/web:1.2@sha256:ab",
+                "localhost:5000/web",
+                Some("1.2"),
+                Some("sha256:ab"),
+            ),
+            ("web:1.2", "web", Some("1.2"), None),
+        ] {
+            let parsed = ImageReference::parse(reference);
+            assert_eq!(
+                (parsed.name, parsed.tag, parsed.digest),
+                (name, tag, digest),
+                "{reference}"
+            );
+        }
     }
 }
