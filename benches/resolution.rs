@@ -17,8 +17,9 @@ use mimalloc::MiMalloc;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Nodes.
-const NODES: [usize; 3] = [10, 100, 1_000];
+/// Nodes of a chain, and of an application that is wide. The last is close to what the 1 MiB of a document hold.
+const CHAIN: [usize; 4] = [10, 100, 1_000, 5_000];
+const WIDE: [usize; 4] = [10, 100, 1_000, 2_500];
 /// Inputs of each node of an application that is wide.
 const WIDTH: usize = 10;
 
@@ -110,10 +111,11 @@ fn growing(criterion: &mut Criterion) {
     let context =
         br#"{"parameters": {"title": {"value": "The wiki of the house", "sensitive": false}}}"#;
     let context = Context::parse(context).expect("a context");
-    let shapes: [(&str, usize, Make); 2] = [("chain", 1, chain), ("wide", WIDTH, wide)];
-    for (name, bindings, make) in shapes {
+    let shapes: [(&str, _, usize, Make); 2] =
+        [("chain", CHAIN, 1, chain), ("wide", WIDE, WIDTH, wide)];
+    for (name, sizes, bindings, make) in shapes {
         let mut group = criterion.benchmark_group(format!("resolve/{name}"));
-        for nodes in NODES {
+        for nodes in sizes {
             let contracts = make(nodes);
             let resolution = resolve(&contracts, &context);
             assert!(resolution.resolved.is_some(), "{:?}", resolution.result);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::blueprint::Blueprint;
 use super::blueprint::binding::Binding;
+use super::blueprint::node::Node;
 use super::component::Component;
 use crate::document::digest::Digest;
 
@@ -34,6 +35,15 @@ pub struct Contracts {
 }
 
 impl Contracts {
+    /// Every node by name, as authored and with the component that it deploys.
+    pub fn nodes(&self) -> impl Iterator<Item = (&str, &Node, &Component)> {
+        let authored = self.blueprint.spec.components.iter();
+        // Both maps have the same keys, hence the same order.
+        authored
+            .zip(self.components.values())
+            .map(|((name, node), contract)| (name.as_str(), node, &contract.component))
+    }
+
     /// The contract that `node` deploys.
     ///
     /// # Panics
@@ -44,9 +54,8 @@ impl Contracts {
 
     /// Whether any receiver of `parameter` is sensitive by its contract, so that all of them are (BP-PARAM-002).
     pub fn is_sensitive(&self, parameter: &str) -> bool {
-        let mut nodes = self.blueprint.spec.components.iter();
-        nodes.any(|(node, authored)| {
-            let inputs = &self.component(node).spec.contract.inputs;
+        self.nodes().any(|(_, authored, component)| {
+            let inputs = &component.spec.contract.inputs;
             authored.bindings.iter().any(|(input, binding)| {
                 matches!(binding, Binding::Parameter(name) if name == parameter)
                     && inputs.get(input).is_some_and(|input| input.sensitive)

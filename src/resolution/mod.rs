@@ -49,8 +49,8 @@ pub struct Resolution {
 /// everything that is missing; a value that is wrong or missing is reported once, where it enters, and whatever
 /// depends on it adds nothing. Values are released only when nothing at all was reported.
 ///
-/// Takes a number of steps linear in nodes and bindings, each a look into an ordered map, and no stack that grows with a
-/// chain of values.
+/// Takes a number of steps linear in nodes and bindings, whatever the length of a chain of values, and no stack that grows
+/// with one. Only what an allocation tells is looked up in ordered maps.
 pub fn resolve(contracts: &Contracts, context: &Context) -> Resolution {
     let mut findings = Findings::default();
     let parameters = parameters::obtain(contracts, context, &mut findings);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::findings::{self, Findings};
+use crate::contract::component::Component;
 use crate::contract::contracts::Contracts;
 use crate::document::canonical;
 use crate::document::diagnostic::{Code, Diagnostic, Stage};
@@ -12,7 +13,7 @@ use crate::document::pointer::Pointer;
 use crate::resolution::resolved::{EnvironmentValue, Supplied};
 use crate::resolution::secret::Secret;
 
-/// Encodes the constants and the present inputs of every node; a node without either has an empty environment.
+/// Encodes the constants and the present `inputs` of every node; a node without either has an empty environment.
 ///
 /// Reports ERR_ENV_ENCODING for a text with a NUL.
 pub(in crate::resolution) fn encode(
@@ -20,12 +21,13 @@ pub(in crate::resolution) fn encode(
     inputs: &BTreeMap<String, BTreeMap<String, Supplied>>,
     findings: &mut Findings,
 ) -> BTreeMap<String, BTreeMap<String, EnvironmentValue>> {
-    inputs
-        .iter()
-        .map(|(node, inputs)| {
-            let mut environment = constants(contracts, node, findings);
-            environment.extend(variables(contracts, node, inputs, findings));
-            (node.clone(), environment)
+    contracts
+        .nodes()
+        .zip(inputs.values())
+        .map(|((node, _, component), inputs)| {
+            let mut environment = constants(contracts, node, component, findings);
+            environment.extend(variables(contracts, node, component, inputs, findings));
+            (node.to_owned(), environment)
         })
         .collect()
 }
@@ -34,9 +36,10 @@ pub(in crate::resolution) fn encode(
 fn constants(
     contracts: &Contracts,
     node: &str,
+    component: &Component,
     findings: &mut Findings,
 ) -> BTreeMap<String, EnvironmentValue> {
-    let workload = contracts.component(node).spec.workload.as_ref();
+    let workload = component.spec.workload.as_ref();
     let mut constants = BTreeMap::new();
     for (key, text) in workload.iter().flat_map(|workload| &workload.env_vars) {
         if holds_nul(text) {
@@ -60,10 +63,11 @@ fn constants(
 fn variables(
     contracts: &Contracts,
     node: &str,
+    component: &Component,
     inputs: &BTreeMap<String, Supplied>,
     findings: &mut Findings,
 ) -> BTreeMap<String, EnvironmentValue> {
-    let declared = &contracts.component(node).spec.contract.inputs;
+    let declared = &component.spec.contract.inputs;
     let mut variables = BTreeMap::new();
     for (input, supplied) in inputs {
         let Some(target) = &declared[input].target else {

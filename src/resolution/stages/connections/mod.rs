@@ -6,7 +6,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use self::evidence::{refuse_shared_credentials, selection};
 use self::service::{Place, constrained, received, suitable};
@@ -18,7 +18,7 @@ use crate::resolution::connection::Selection;
 use crate::resolution::context::Context;
 
 /// The fact that each input owned by a connection requirement receives, by node and input name.
-pub(in crate::resolution) type Members<'a> = BTreeMap<(&'a str, &'a str), Fact>;
+pub(in crate::resolution) type Members<'a> = HashMap<(&'a str, &'a str), Fact>;
 
 /// The selection of each connection parameter; nothing where it is missing or was refused.
 type Selections<'a> = BTreeMap<&'a str, Option<Selection>>;
@@ -42,8 +42,8 @@ pub(in crate::resolution) fn view<'a>(
     refuse_shared_credentials(&mut selections, findings);
 
     let mut members = Members::new();
-    for (node, authored) in &contracts.blueprint.spec.components {
-        let contract = &contracts.component(node).spec.contract;
+    for (node, authored, component) in contracts.nodes() {
+        let contract = &component.spec.contract;
         for (name, requirement) in &contract.connection_requirements {
             let place = Place {
                 contracts,
@@ -68,7 +68,7 @@ pub(in crate::resolution) fn view<'a>(
                     (input, constrained(&place, input, supplied, findings))
                 }),
             };
-            members.extend(facts.map(|(input, fact)| ((node.as_str(), input), fact)));
+            members.extend(facts.map(|(input, fact)| ((node, input), fact)));
         }
     }
     members

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ use crate::resolution::secret::Held;
 
 /// The fact that each parameter supplies, by name. `Absent` is a parameter that was neither submitted nor has a
 /// default; connection parameters are not among them.
-pub(in crate::resolution) type Parameters<'a> = BTreeMap<&'a str, Fact>;
+pub(in crate::resolution) type Parameters<'a> = HashMap<&'a str, Fact>;
 
 /// Obtains every parameter's value, with the sensitivity that all its receivers share (BP-PARAM-002).
 ///
@@ -167,10 +167,10 @@ struct Receiver<'a> {
 }
 
 /// The receivers of each parameter, by node name and then input name.
-fn receivers(contracts: &Contracts) -> BTreeMap<&str, Vec<Receiver<'_>>> {
-    let mut receivers: BTreeMap<&str, Vec<Receiver<'_>>> = BTreeMap::new();
-    for (node, authored) in &contracts.blueprint.spec.components {
-        let inputs = &contracts.component(node).spec.contract.inputs;
+fn receivers(contracts: &Contracts) -> HashMap<&str, Vec<Receiver<'_>>> {
+    let mut receivers: HashMap<&str, Vec<Receiver<'_>>> = HashMap::new();
+    for (node, authored, component) in contracts.nodes() {
+        let inputs = &component.spec.contract.inputs;
         for (input, binding) in &authored.bindings {
             if let Binding::Parameter(parameter) = binding {
                 receivers.entry(parameter).or_default().push(Receiver {

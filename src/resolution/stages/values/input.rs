@@ -26,7 +26,7 @@ impl<'a> Evaluation<'a> {
         let contracts = self.contracts;
         fact.checked(&declared.schema, self.findings, |violation| {
             let path = findings::supply(contracts, node, name);
-            let binding = contracts.blueprint.spec.components[node].bindings.get(name);
+            let binding = findings::authored(contracts, node).bindings.get(name);
             let supplier = match binding {
                 Some(Binding::Parameter(parameter)) => format!("parameter `{parameter}` for "),
                 _ => String::new(),

@@ -2,14 +2,15 @@
 //!
 //! Every value depends on at most one other: an input on the output that its binding names, an output on the input
 //! that it forwards. So each is reached by walking to the nearest supplier that is known and back, and nothing is
-//! evaluated twice.
+//! evaluated twice. What is looked up for each value is found by hash, so that the time for one does not grow with the
+//! application.
 
 mod input;
 mod output;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::Fact;
 use super::allocation::Addresses;
@@ -17,14 +18,15 @@ use super::connections::Members;
 use super::findings::{self, Findings};
 use super::parameters::Parameters;
 use crate::contract::blueprint::binding::Binding;
-use crate::contract::component::{Input, Origin, Output};
+use crate::contract::blueprint::node::Node;
+use crate::contract::component::{Component, Input, Origin, Output};
 use crate::contract::contracts::Contracts;
 use crate::document::diagnostic::{Code, Stage};
 use crate::resolution::resolved::Supplied;
 use crate::resolution::secret::Held;
 
 /// What is known of every value, by node and name; a node without values has an empty map.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::resolution) struct Values {
     /// The inputs that are present and right.
     pub(in crate::resolution) inputs: BTreeMap<String, BTreeMap<String, Supplied>>,
@@ -33,7 +35,7 @@ pub(in crate::resolution) struct Values {
 }
 
 /// An input or an output of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place<'a> {
     Input(&'a str, &'a str),
     Output(&'a str, &'a str),
@@ -54,11 +56,15 @@ pub(in crate::resolution) fn evaluate<'a>(
 ) -> Values {
     let mut evaluation = Evaluation {
         contracts,
+        nodes: contracts
+            .nodes()
+            .map(|(name, authored, component)| (name, (authored, component)))
+            .collect(),
         parameters,
         addresses,
         members,
         findings,
-        facts: BTreeMap::new(),
+        facts: HashMap::new(),
     };
     for place in places(contracts) {
         evaluation.reach(place);
@@ -68,35 +74,33 @@ pub(in crate::resolution) fn evaluate<'a>(
 
 impl Values {
     /// The values that are known among `facts`.
-    fn known(contracts: &Contracts, facts: BTreeMap<Place<'_>, Fact>) -> Self {
-        let mut values = Self::default();
-        for node in contracts.components.keys() {
-            values.inputs.insert(node.clone(), BTreeMap::new());
-            values.outputs.insert(node.clone(), BTreeMap::new());
-        }
-        for (place, fact) in facts {
-            let Fact::Known(supplied) = fact else {
-                continue;
-            };
-            match place {
-                Place::Input(node, name) => {
-                    let inputs = values.inputs.entry(node.to_owned()).or_default();
-                    inputs.insert(name.to_owned(), supplied);
-                }
-                Place::Output(node, name) => {
-                    let outputs = values.outputs.entry(node.to_owned()).or_default();
-                    outputs.insert(name.to_owned(), supplied.held);
-                }
-            }
-        }
-        values
+    fn known<'a>(contracts: &'a Contracts, mut facts: HashMap<Place<'a>, Fact>) -> Self {
+        let mut take = |place| match facts.remove(&place) {
+            Some(Fact::Known(supplied)) => Some(supplied),
+            Some(Fact::Absent | Fact::Withheld) | None => None,
+        };
+        let inputs = contracts.nodes().map(|(node, _, component)| {
+            let names = component.spec.contract.inputs.keys();
+            let known =
+                names.filter_map(|name| Some((name.clone(), take(Place::Input(node, name))?)));
+            (node.to_owned(), known.collect())
+        });
+        let inputs = inputs.collect();
+        let outputs = contracts.nodes().map(|(node, _, component)| {
+            let names = component.spec.contract.outputs.keys();
+            let known = names
+                .filter_map(|name| Some((name.clone(), take(Place::Output(node, name))?.held)));
+            (node.to_owned(), known.collect())
+        });
+        let outputs = outputs.collect();
+        Self { inputs, outputs }
     }
 }
 
 /// Every input and output of every node.
 fn places(contracts: &Contracts) -> impl Iterator<Item = Place<'_>> {
-    contracts.components.iter().flat_map(|(node, contract)| {
-        let contract = &contract.component.spec.contract;
+    contracts.nodes().flat_map(|(node, _, component)| {
+        let contract = &component.spec.contract;
         let inputs = contract.inputs.keys().map(|name| Place::Input(node, name));
         let outputs = contract
             .outputs
@@ -108,12 +112,14 @@ fn places(contracts: &Contracts) -> impl Iterator<Item = Place<'_>> {
 
 struct Evaluation<'a> {
     contracts: &'a Contracts,
+    /// Every node as authored, and the component that it deploys.
+    nodes: HashMap<&'a str, (&'a Node, &'a Component)>,
     parameters: &'a Parameters<'a>,
     addresses: &'a Addresses<'a>,
     members: &'a Members<'a>,
     findings: &'a mut Findings,
     /// What has been evaluated; a place on the way to its supplier stands here as withheld until it is.
-    facts: BTreeMap<Place<'a>, Fact>,
+    facts: HashMap<Place<'a>, Fact>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -161,14 +167,14 @@ impl<'a> Evaluation<'a> {
     }
 
     fn binding(&self, node: &str, input: &str) -> Option<&'a Binding> {
-        findings::authored(self.contracts, node).bindings.get(input)
+        self.nodes[node].0.bindings.get(input)
     }
 
     fn declared_input(&self, node: &str, name: &str) -> &'a Input {
-        &self.contracts.component(node).spec.contract.inputs[name]
+        &self.nodes[node].1.spec.contract.inputs[name]
     }
 
     fn declared_output(&self, node: &str, name: &str) -> &'a Output {
-        &self.contracts.component(node).spec.contract.outputs[name]
+        &self.nodes[node].1.spec.contract.outputs[name]
     }
 }
