@@ -170,7 +170,7 @@ fn complement(ranges: &[(char, char)]) -> Vec<(char, char)> {
     let mut next = Some('\0');
     let mut gaps = Vec::new();
     for (from, to) in ranges {
-        if let Some(start) = next.filter(|start| start < from) {
+        if let Some(start) = next {
             // The characters of these constants are far from the surrogates, so a predecessor exists.
             gaps.extend(char::from_u32(u32::from(*from) - 1).map(|end| (start, end)));
         }

@@ -7,8 +7,6 @@ use super::{Atom, Pattern, Repeated, Set};
 
 /// A word of positions that may match at once; a pattern is as many of them as it needs.
 const WORD: usize = u64::BITS as usize;
-/// As many steps as the simple way may take, which needs no tables.
-const FEW: usize = 4096;
 
 /// A run of atoms without the quantified one: what it consumes, and where its anchors tie it.
 struct Run<'a> {
@@ -38,11 +36,6 @@ impl<'a> Run<'a> {
         Some(run)
     }
 
-    fn is_at(&self, text: &[char], start: usize) -> bool {
-        text.get(start..start + self.sets.len())
-            .is_some_and(|text| self.sets.iter().zip(text).all(|(set, c)| set.holds(*c)))
-    }
-
     /// Whether the run matches from one of `starts` on.
     fn is_within(&self, text: &[char], starts: RangeInclusive<usize>) -> bool {
         let (mut first, mut last) = starts.into_inner();
@@ -56,13 +49,7 @@ impl<'a> Run<'a> {
         if self.at_end {
             first = first.max(latest);
         }
-        if first > last {
-            return false;
-        }
-        if first == last || (last - first) * self.sets.len() <= FEW {
-            return (first..=last).any(|start| self.is_at(text, start));
-        }
-        self.is_somewhere(&text[first..last + self.sets.len()])
+        first <= last && self.is_somewhere(&text[first..last + self.sets.len()])
     }
 
     /// The shift-and method: bit `i` says that the sets up to `i` match the characters up to here.

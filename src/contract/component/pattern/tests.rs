@@ -17,7 +17,9 @@ fn the_profile_admits_a_sequence_with_one_quantified_atom() {
         ("a+", false),
         ("^a*b*$", false),
         ("^a{1025}$", false),
+        ("^a{2,2}$", true),
         ("^a{2,1}$", false),
+        ("^a{+2}$", false),
         ("^a{,3}$", false),
         ("^a**$", false),
         ("(a)", false),
@@ -27,6 +29,7 @@ fn the_profile_admits_a_sequence_with_one_quantified_atom() {
         (r"\bword", false),
         (r"\p{L}", false),
         (r"\u0041", false),
+        (r"\a", false),
         ("ä", false),
         ("^*", false),
         ("[z-a]", false),
@@ -37,6 +40,20 @@ fn the_profile_admits_a_sequence_with_one_quantified_atom() {
         (r"[\w-z]", false),
     ] {
         assert_eq!(Pattern::parse(pattern).is_ok(), admitted, "{pattern}");
+    }
+}
+
+#[test]
+fn what_is_outside_the_profile_is_told_apart() {
+    for (pattern, reason) in [
+        (r"\bword", "it holds a word-boundary escape"),
+        (r"\B", "it holds a word-boundary escape"),
+        (r"\p{L}", "it holds an escape outside the profile"),
+        (r"\u0041", "it holds an escape outside the profile"),
+        (r"\1", "it holds a backreference"),
+        (r"\a", "it holds an unknown escape"),
+    ] {
+        assert_eq!(Pattern::parse(pattern), Err(reason), "{pattern}");
     }
 }
 
@@ -56,12 +73,19 @@ fn matching_is_unanchored_by_code_points_and_case_sensitive() {
         ("^a{2,3}$", "aaaa", false),
         ("^a{2,}b", "aaaaab!", true),
         ("^a*ab$", "aaab", true),
+        ("^a{2,}ab", "aab", false),
+        ("^a{2,}ab", "aaab", true),
         ("^a?b$", "b", true),
         (r"^\s$", "\u{a0}", true),
         (r"^\d$", "٣", false),
         (r"^[\D]$", "x", true),
-        (r"^[\D]$", "5", false),
+        (r"^[\D]$", "!", true),
+        (r"^[\D]$", "0", false),
+        (r"^[\D]$", "9", false),
         (r"^[\S]$", "\u{2029}", false),
+        (r"^\W$", "-", true),
+        (r"^\W$", "_", false),
+        (r"^\t\n\r\f\v$", "\t\n\r\u{c}\u{b}", true),
         ("^[a-c-]+$", "a-c", true),
         ("a^b", "ab", false),
     ] {
@@ -79,7 +103,8 @@ fn a_long_text_is_searched_as_a_short_one_is() {
         let marked = format!("{text}x1{text}");
         [text.clone(), marked]
     });
-    let texts: Vec<_> = texts.collect();
+    let texts: Vec<_> = texts.chain([format!("{}b", "a".repeat(3000))]).collect();
+    // More atoms than a word of the search has bits.
     let long = format!("{}b", "a".repeat(100));
     let tied = format!("^{}x", "[ab]".repeat(30));
     let ending = format!("{}$", "[ab]".repeat(70));
