@@ -346,6 +346,25 @@ mod tests {
     }
 
     #[test]
+    fn the_private_port_is_known_whatever_the_facts_say() {
+        let app = "
+            nodes:
+              web:
+                endpoints: { web: { targetPort: 8080, protocol: HTTP } }
+                outputs:
+                  port: { schema: { type: integer, maximum: 1024 }, from: { endpoint: web, property: privatePort } }
+            ";
+        let context = json!({"allocations": {"web": {"web": {"identity": "", "version": "1"}}}});
+        assert_eq!(
+            found(app, &context),
+            [
+                "allocation ERR_INVALID_RESOLUTION_CONTEXT /spec/components/web/componentRef",
+                "values ERR_VALUE_CONSTRAINT /spec/components/web/componentRef (./web.yaml#/spec/contract/outputs/port)",
+            ],
+        );
+    }
+
+    #[test]
     fn a_fact_that_nothing_reads_is_not_needed() {
         let private_port = "
             nodes:
