@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-const usage = "usage: probe serve | probe sleep | probe exit CODE [AFTER-SECONDS]"
+const usage = "usage: probe serve [WORDS] | probe sleep | probe exit CODE [AFTER-SECONDS]"
 
 func main() {
 	switch {
-	case len(os.Args) == 2 && os.Args[1] == "serve":
+	case len(os.Args) >= 2 && os.Args[1] == "serve":
 		serve()
 	case len(os.Args) == 2 && os.Args[1] == "sleep":
 		waitForSignal()
@@ -34,6 +34,7 @@ func main() {
 
 // serve answers on port 8080 until a signal ends it. A UDP packet comes back as it is.
 //
+//	GET  /args     the arguments as one JSON list
 //	GET  /env      the environment as one JSON object
 //	GET  /healthz  200, or 503 after POST /fail and until POST /ok
 //	GET  /files/F  the file F below PROBE_FILES, or 404
@@ -67,10 +68,8 @@ func echo(packets net.PacketConn) error {
 func handler() http.Handler {
 	var failing atomic.Bool
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /env", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(environment())
-	})
+	mux.HandleFunc("GET /args", func(w http.ResponseWriter, _ *http.Request) { show(w, os.Args[1:]) })
+	mux.HandleFunc("GET /env", func(w http.ResponseWriter, _ *http.Request) { show(w, environment()) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if failing.Load() {
 			http.Error(w, "failing as told", http.StatusServiceUnavailable)
@@ -83,6 +82,11 @@ func handler() http.Handler {
 	mux.HandleFunc("GET /files/{path...}", readFile)
 	mux.HandleFunc("PUT /files/{path...}", writeFile)
 	return mux
+}
+
+func show(w http.ResponseWriter, content any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(content)
 }
 
 func environment() map[string]string {

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,21 @@ func TestTheEnvironmentIsShownExactly(t *testing.T) {
 	}
 	if shown["SHOWN"] != "a=b\n\"c\"" {
 		t.Errorf("shown is %q", shown["SHOWN"])
+	}
+}
+
+func TestTheArgumentsAreShownExactly(t *testing.T) {
+	given := os.Args
+	defer func() { os.Args = given }()
+	os.Args = []string{"/probe", "serve", "$(HOME)", ""}
+	recorder := httptest.NewRecorder()
+	handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/args", nil))
+	var shown []string
+	if err := json.NewDecoder(recorder.Body).Decode(&shown); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(shown, os.Args[1:]) {
+		t.Errorf("shown is %q", shown)
 	}
 }
 
