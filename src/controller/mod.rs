@@ -19,6 +19,7 @@ pub mod intent;
 pub mod journal;
 pub mod leader;
 pub mod lookout;
+pub mod patch;
 pub mod persist;
 pub mod plan;
 pub mod precious;

@@ -4,11 +4,12 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams};
+use kube::api::PatchParams;
 use serde_json::json;
 use strum::IntoEnumIterator;
 
 use super::failure::{Asked, Failure, is_absent};
+use super::patch;
 use super::reconcile::Pass;
 use super::shell::Shell;
 use super::status::{Subject, derive, derive_suspended};
@@ -67,7 +68,7 @@ impl Shell {
         if standing.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        let patch = json!({
+        let told = json!({
             "apiVersion": <Installation as kube::Resource>::api_version(&()),
             "kind": <Installation as kube::Resource>::kind(&()),
             "metadata": {"name": name, "uid": installation.uid()},
@@ -77,7 +78,7 @@ impl Shell {
             .patch_status(
                 &name,
                 &PatchParams::apply(FIELD_MANAGER).force(),
-                &Patch::Apply(&patch),
+                &patch::apply(&told),
             )
             .await
         {

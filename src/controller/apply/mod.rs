@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Pod, Secret, Service};
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PropagationPolicy};
+use kube::api::{ApiResource, DynamicObject, PatchParams, PropagationPolicy};
 use kube::{Api, Resource, ResourceExt};
 
 use self::ownership::{delete_one, is_owned, labelled, refuse_strangers};
@@ -22,6 +22,7 @@ pub use self::running::{Running, Trouble};
 pub use self::volume::size;
 use super::drift::is_intact;
 use super::failure::{Asked, Failure, is_absent};
+use super::patch;
 use super::removal::finalizers_of_others;
 use super::shell::{Created, Shell};
 use crate::api::ResolutionRecord;
@@ -211,7 +212,7 @@ impl Shell {
             .patch(
                 &name,
                 &PatchParams::apply(FIELD_MANAGER).force(),
-                &Patch::Apply(wanted),
+                &patch::apply(wanted),
             )
             .await
         {
