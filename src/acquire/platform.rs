@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 
+use super::interest::Interest;
 use super::{Reader, Reading as _, Unavailable};
 use crate::api::Platform;
 use crate::api::platform::PlatformSpec;
@@ -28,6 +29,7 @@ impl Reader {
 
     /// The level that the namespace enforces, if pods have to be made for it.
     async fn enforced_level(&self) -> Result<Option<SecurityLevel>, Unavailable> {
+        self.note(Interest::of::<Namespace>(None, &self.namespace));
         let found = Api::<Namespace>::all(self.client.clone())
             .get_metadata_opt(&self.namespace)
             .await

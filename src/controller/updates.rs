@@ -15,7 +15,7 @@ use crate::resolution::connection::Answer;
 
 impl Shell {
     /// Names every pinned thing that is another now: blueprint content, submitted Secrets, variables, connections,
-    /// published components, compute profiles, addresses that load balancers gave, the Platform. What is
+    /// published components, compute profiles, addresses that load balancers gave, the pod security level, the Platform. What is
     /// gone is no update.
     ///
     /// # Errors
@@ -82,10 +82,17 @@ impl Shell {
         let name = &self.settings.platform;
         let platform = reader.platform(name).await?;
         let mut ignored = Findings::default();
-        let offered = offer::select(accepted.contracts(), &platform, None, &mut ignored);
+        let mut offered = offer::select(accepted.contracts(), &platform, None, &mut ignored);
         // What is not on offer any more is no update: nothing could be selected instead.
-        let differs = ignored.missing.is_empty() && offered != version.pins.platform;
-        changed.extend(differs.then(|| format!("Platform {name}")));
+        if ignored.missing.is_empty() {
+            let pinned = &version.pins.platform;
+            // Of the Platform or of the namespace, whichever says one.
+            let level =
+                std::mem::replace(&mut offered.pods.security_level, pinned.pods.security_level);
+            let differs = level != pinned.pods.security_level;
+            changed.extend(differs.then(|| "pod security level".to_owned()));
+            changed.extend((offered != *pinned).then(|| format!("Platform {name}")));
+        }
         Ok(changed)
     }
 }
