@@ -109,7 +109,8 @@ pub enum NodeReason {
     /// Its pods are being made, or their images pulled. Wait.
     Starting,
     /// What ran its pods before, or kept its data, is being deleted and has to be gone first. Wait; a pod that does not end
-    /// shows in `kubectl get pods`, and the message names whoever else has a finalizer on it.
+    /// shows in `kubectl get pods`, and the message names whoever else has a finalizer on it. A pod of a cluster node that is
+    /// lost does not end by itself: when that node is surely off, taint it `node.kubernetes.io/out-of-service`.
     Replacing,
     /// Its image cannot be pulled. The message has the registry's answer: check the reference, the registry and the pull
     /// secrets of the namespace's ServiceAccount.

@@ -127,12 +127,12 @@ fn stand(node: &str, workload: &Workload, applied: &Applied, subject: &Subject) 
         return Standing::failing(NodeReason::Refused, message);
     }
     let patience = Duration::from_secs(workload.health.patience());
-    let pods = applied
+    let (leaving, staying): (Vec<&Pod>, Vec<&Pod>) = applied
         .pods
         .iter()
         .filter(|pod| pod.labels().get(NODE_LABEL).is_some_and(|of| of == node))
-        .filter(|pod| pod.metadata.deletion_timestamp.is_none());
-    let newest = pods.max_by_key(|pod| {
+        .partition(|pod| pod.metadata.deletion_timestamp.is_some());
+    let newest = staying.into_iter().max_by_key(|pod| {
         pod.metadata
             .creation_timestamp
             .as_ref()
@@ -144,11 +144,23 @@ fn stand(node: &str, workload: &Workload, applied: &Applied, subject: &Subject) 
             Standing::failing(NodeReason::DeadlineExceeded, message)
         }
         (Some(standing), _) => standing,
-        (None, _) => Standing::progressing(
-            NodeReason::Starting,
-            format!("waiting for the pods of {}", running.describe()),
-        ),
+        (None, _) => match leaving.first() {
+            Some(pod) => Standing::progressing(NodeReason::Replacing, awaited_end(pod)),
+            None => Standing::progressing(
+                NodeReason::Starting,
+                format!("waiting for the pods of {}", running.describe()),
+            ),
+        },
     }
+}
+
+/// That a pod is deleted and has not ended: whoever runs it has to say so, because until then it may use its volumes.
+fn awaited_end(pod: &Pod) -> String {
+    let on = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
+    let on = on.map_or_else(String::new, |on| {
+        format!(", which cluster node {on} has to tell")
+    });
+    format!("waiting for the former pod {} to end{on}", pod.name_any())
 }
 
 /// How a pod that is not ready stands. Within `patience` from its creation, crashes and probes that fail are a first boot
@@ -299,6 +311,24 @@ mod tests {
                 "no cluster node takes it. The node is pinned to cpuArchitectures riscv64, arm64; networkClass fast (labels kubernetes.io/arch=riscv64 or kubernetes.io/arch=arm64; net=fast; memory>=80)."
             )
         );
+    }
+
+    #[test]
+    fn a_pod_that_is_to_end_says_which_cluster_node_has_to_tell() {
+        for (spec, expected) in [
+            (
+                json!({"containers": []}),
+                "waiting for the former pod web-1 to end",
+            ),
+            (
+                json!({"containers": [], "nodeName": "a"}),
+                "waiting for the former pod web-1 to end, which cluster node a has to tell",
+            ),
+        ] {
+            let pod = json!({"metadata": {"name": "web-1"}, "spec": spec});
+            let pod = serde_json::from_value(pod).expect("a pod");
+            assert_eq!(awaited_end(&pod), expected);
+        }
     }
 
     #[test]
