@@ -10,6 +10,8 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct State {
+    /// Its name.
+    pub name: String,
     /// The administrator's kubeconfig.
     pub kubeconfig: PathBuf,
     /// The audit log, when it can be read.

@@ -30,6 +30,7 @@ pub mod image;
 pub mod install;
 pub mod installation;
 pub mod item;
+pub mod kubectl;
 pub mod local;
 pub mod namespace;
 pub mod operator;
