@@ -92,4 +92,21 @@ impl Item {
             .into();
         item
     }
+
+    /// Of the item with one of each, the node `name` alone.
+    #[must_use]
+    pub fn only(mut self, name: &str) -> Self {
+        let is_node = |line: &str| line.starts_with("    ") && !line.starts_with("     ");
+        let mut is_kept = true;
+        let blueprint = self.files.remove("blueprint.yaml").expect("a blueprint");
+        let kept = blueprint.lines().filter(|line| {
+            if is_node(line) {
+                is_kept = line.trim() == format!("{name}:");
+            }
+            is_kept
+        });
+        let kept: Vec<&str> = kept.collect();
+        self.files.retain(|path, _| *path == format!("{name}.yaml"));
+        self.with("blueprint.yaml", &format!("{}\n", kept.join("\n")))
+    }
 }

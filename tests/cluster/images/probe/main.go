@@ -116,6 +116,7 @@ func exit(args []string) {
 		numbers = append(numbers, number)
 	}
 	if len(numbers) == 2 {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
 		time.Sleep(time.Duration(numbers[1]) * time.Second)
 	}
 	os.Exit(numbers[0])

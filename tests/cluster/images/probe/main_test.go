@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -75,14 +76,19 @@ func TestWithoutItsDirectoryNoFileIsWritten(t *testing.T) {
 	mustAnswer(t, server.URL, http.MethodPut, "/files/a", http.StatusNotFound)
 }
 
-func TestAnExitMayTakeItsTime(t *testing.T) {
+func TestAnExitMayTakeItsTimeWhoeverAsks(t *testing.T) {
 	if os.Getenv("PROBE_TEST_EXIT") != "" {
 		exit([]string{"3", "1"})
 	}
 	command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 	command.Env = append(os.Environ(), "PROBE_TEST_EXIT=1")
 	begin := time.Now()
-	_ = command.Run()
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	_ = command.Process.Signal(syscall.SIGTERM)
+	_ = command.Wait()
 	if code := command.ProcessState.ExitCode(); code != 3 {
 		t.Errorf("the exit code is %d", code)
 	}
