@@ -341,6 +341,13 @@ async fn a_quota_that_refuses_pods_is_the_reason_of_each_kind_of_node() {
         let message = node(&refused, name).message.expect("a message");
         assert!(message.contains("quota"), "{name}: {message}");
     }
+    // A JOB holds nothing up: its run is told beside the nodes.
+    test.wait_for("town", "a run that is refused", |seen| {
+        let job = seen.status.as_ref()?.jobs.get("migrate")?;
+        let is_told = job.message.as_ref()?.contains("quota");
+        (job.outcome == JobOutcome::Running && is_told).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
