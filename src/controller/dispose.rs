@@ -1,7 +1,7 @@
 //! What `deletionPolicy: Delete` removes: everything of the identity that checks as the operator's own, in an order after
 //! which whatever a crash leaves is still accounted for. What only looks like it stays.
 
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use kube::{Api, Resource, ResourceExt};
 
 use super::claim::Claim;
@@ -14,6 +14,63 @@ use super::shell::Shell;
 use super::sources::source_place;
 use crate::api::ResolutionRecord;
 use crate::api::names::{self, IDENTITY_LABEL, NODE_LABEL, VERSION_LABEL, VOLUME_ANNOTATION};
+
+/// What of a shelf checks as the identity's own, each group in the order in which it may go: whatever an end in between
+/// leaves is still accounted for.
+pub struct Sorted<'a> {
+    /// Records, first: without the rest none of them means anything.
+    pub records: Vec<&'a ResolutionRecord>,
+    /// Volume claims, before the credentials that unlock what is in them.
+    pub volumes: Vec<&'a PersistentVolumeClaim>,
+    /// Snapshots, sources and credentials.
+    pub secrets: Vec<&'a Secret>,
+    /// The claim, which goes when all else is gone.
+    pub claim: Option<&'a Secret>,
+    /// What is not as the operator makes it, as kind and name.
+    pub left_alone: Vec<String>,
+}
+
+impl Shelf {
+    /// Tells what is the operator's own work for `identity` from what only looks like it.
+    pub fn sort(&self, identity: &str) -> Sorted<'_> {
+        let mut left_alone = Vec::new();
+        let records = own(&self.records, &mut left_alone, |it| is_record(it, identity));
+        let volumes = own(&self.volumes, &mut left_alone, |it| is_volume(it, identity));
+        let mut secrets = own(&self.snapshots, &mut left_alone, |it| {
+            snapshot_number(it, identity).is_ok()
+        });
+        secrets.extend(own(&self.sources, &mut left_alone, |it| {
+            source_place(it, identity).is_ok()
+        }));
+        secrets.extend(own(&self.credentials, &mut left_alone, |it| {
+            read_credential(it, identity).is_ok()
+        }));
+        let claim = own(&self.claim, &mut left_alone, |it| {
+            Claim::read(it, identity).is_ok()
+        });
+        Sorted {
+            records,
+            volumes,
+            secrets,
+            claim: claim.into_iter().next(),
+            left_alone,
+        }
+    }
+}
+
+/// Those of `found` that are `ours`; the others are named in `left_alone`.
+fn own<'a, K>(
+    found: impl IntoIterator<Item = &'a K>,
+    left_alone: &mut Vec<String>,
+    ours: impl Fn(&K) -> bool,
+) -> Vec<&'a K>
+where
+    K: Resource<DynamicType = ()>,
+{
+    let (ours, others): (Vec<&K>, Vec<&K>) = found.into_iter().partition(|it| ours(it));
+    left_alone.extend(others.into_iter().map(describe));
+    ours
+}
 
 /// What was not removed.
 #[derive(Default)]
@@ -36,39 +93,28 @@ impl Shell {
         identity: &str,
         shelf: &Shelf,
     ) -> Result<Disposal, Failure> {
-        let mut disposal = Disposal::default();
+        let sorted = shelf.sort(identity);
+        let mut disposal = Disposal {
+            left_alone: sorted.left_alone,
+            held: None,
+        };
         let records: Api<ResolutionRecord> = self.api(namespace);
-        for record in &shelf.records {
-            let ours = is_record(record, identity);
-            disposal.take(&records, record, ours).await?;
+        for record in sorted.records {
+            disposal.take(&records, record).await?;
         }
         let volumes: Api<PersistentVolumeClaim> = self.api(namespace);
-        for volume in &shelf.volumes {
-            if is_volume(volume, identity) {
-                remove(&volumes, volume).await?;
-            } else {
-                disposal.leave(volume);
-            }
+        for volume in sorted.volumes {
+            remove(&volumes, volume).await?;
         }
         let secrets = self.secrets(namespace);
-        for secret in &shelf.snapshots {
-            let ours = snapshot_number(secret, identity).is_ok();
-            disposal.take(&secrets, secret, ours).await?;
-        }
-        for secret in &shelf.sources {
-            let ours = source_place(secret, identity).is_ok();
-            disposal.take(&secrets, secret, ours).await?;
-        }
-        for secret in &shelf.credentials {
-            let ours = read_credential(secret, identity).is_ok();
-            disposal.take(&secrets, secret, ours).await?;
+        for secret in sorted.secrets {
+            disposal.take(&secrets, secret).await?;
         }
         if let Some(held) = disposal.held {
             return Err(held);
         }
-        if let Some(claim) = &shelf.claim {
-            let ours = Claim::read(claim, identity).is_ok();
-            disposal.take(&secrets, claim, ours).await?;
+        if let Some(claim) = sorted.claim {
+            disposal.take(&secrets, claim).await?;
         }
         match disposal.held {
             Some(held) => Err(held),
@@ -78,14 +124,10 @@ impl Shell {
 }
 
 impl Disposal {
-    async fn take<K>(&mut self, api: &Api<K>, object: &K, ours: bool) -> Result<(), Failure>
+    async fn take<K>(&mut self, api: &Api<K>, object: &K) -> Result<(), Failure>
     where
         K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
     {
-        if !ours {
-            self.leave(object);
-            return Ok(());
-        }
         if let Removal::Held(Some(finalizers)) = remove(api, object).await? {
             self.held = Some(Failure::HeldByFinalizer {
                 object: describe(object),
@@ -94,13 +136,10 @@ impl Disposal {
         }
         Ok(())
     }
-
-    fn leave<K: Resource<DynamicType = ()>>(&mut self, object: &K) {
-        self.left_alone.push(describe(object));
-    }
 }
 
-fn describe<K: Resource<DynamicType = ()>>(object: &K) -> String {
+/// `Kind NAME`.
+pub fn describe<K: Resource<DynamicType = ()>>(object: &K) -> String {
     format!("{} {}", K::kind(&()), object.name_any())
 }
 

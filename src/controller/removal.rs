@@ -31,7 +31,6 @@ pub async fn remove<K>(api: &Api<K>, object: &K) -> Result<Removal, Failure>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
-    let name = object.name_any();
     let params = DeleteParams {
         preconditions: Some(Preconditions {
             uid: object.uid(),
@@ -39,7 +38,39 @@ where
         }),
         ..DeleteParams::default()
     };
-    match api.delete(&name, &params).await {
+    delete(api, object, &params).await
+}
+
+/// [`remove`], as long as nobody has changed the object since it was looked at: for whoever decided on all that it says.
+/// A dry run asks the API server and deletes nothing.
+///
+/// # Errors
+/// [`Failure::Conflict`] when it has changed, and else as [`Asked::asked`] says.
+pub async fn remove_unchanged<K>(
+    api: &Api<K>,
+    object: &K,
+    dry_run: bool,
+) -> Result<Removal, Failure>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let params = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: object.uid(),
+            resource_version: object.resource_version(),
+        }),
+        dry_run,
+        ..DeleteParams::default()
+    };
+    delete(api, object, &params).await
+}
+
+async fn delete<K>(api: &Api<K>, object: &K, params: &DeleteParams) -> Result<Removal, Failure>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let name = object.name_any();
+    match api.delete(&name, params).await {
         Ok(answer) => Ok(answer.left().map_or(Removal::Gone, |left| {
             if left.finalizers().is_empty() {
                 Removal::Gone

@@ -2,8 +2,8 @@
 //! what is decided on it cannot be taken back.
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
-use kube::ResourceExt;
 use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
 
 use super::failure::{Asked, Failure};
 use super::precious;
@@ -29,6 +29,42 @@ pub struct Shelf {
 }
 
 impl Shelf {
+    /// Reads the shelf of `identity` in `namespace`.
+    ///
+    /// # Errors
+    /// As [`Asked::asked`] says.
+    pub async fn read(client: &Client, namespace: &str, identity: &str) -> Result<Self, Failure> {
+        let labelled = ListParams::default().labels(&format!("{IDENTITY_LABEL}={identity}"));
+        let secrets = Api::<Secret>::namespaced(client.clone(), namespace)
+            .list(&labelled)
+            .await
+            .asked(|| format!("list Secrets of {identity}"))?;
+        let records = Api::<ResolutionRecord>::namespaced(client.clone(), namespace)
+            .list(&labelled)
+            .await
+            .asked(|| format!("list ResolutionRecords of {identity}"))?;
+        let volumes = Api::<PersistentVolumeClaim>::namespaced(client.clone(), namespace)
+            .list(&labelled)
+            .await
+            .asked(|| format!("list PersistentVolumeClaims of {identity}"))?;
+        let mut shelf = Self {
+            records: records.items,
+            volumes: volumes.items,
+            ..Self::default()
+        };
+        for secret in secrets {
+            match precious::kind(&secret) {
+                Some(Precious::Claim) => shelf.claim = Some(secret),
+                Some(Precious::Credential) => shelf.credentials.push(secret),
+                Some(Precious::Source) => shelf.sources.push(secret),
+                Some(Precious::Snapshot) => shelf.snapshots.push(secret),
+                // A Secret of another type with the identity's label is none of the identity's own.
+                Some(Precious::Record | Precious::Hostname) | None => {}
+            }
+        }
+        Ok(shelf)
+    }
+
     /// How many objects hold state: everything but the claim.
     pub fn state(&self) -> usize {
         self.credentials.len()
@@ -71,42 +107,11 @@ impl Shelf {
 }
 
 impl Shell {
-    /// Reads the shelf of `identity` in `namespace`.
+    /// [`Shelf::read`] with the operator's client.
     ///
     /// # Errors
-    /// As [`Asked::asked`] says.
+    /// As [`Shelf::read`].
     pub async fn read_shelf(&self, namespace: &str, identity: &str) -> Result<Shelf, Failure> {
-        let labelled = ListParams::default().labels(&format!("{IDENTITY_LABEL}={identity}"));
-        let secrets = self
-            .secrets(namespace)
-            .list(&labelled)
-            .await
-            .asked(|| format!("list Secrets of {identity}"))?;
-        let records = self
-            .api::<ResolutionRecord>(namespace)
-            .list(&labelled)
-            .await
-            .asked(|| format!("list ResolutionRecords of {identity}"))?;
-        let volumes = self
-            .api::<PersistentVolumeClaim>(namespace)
-            .list(&labelled)
-            .await
-            .asked(|| format!("list PersistentVolumeClaims of {identity}"))?;
-        let mut shelf = Shelf {
-            records: records.items,
-            volumes: volumes.items,
-            ..Shelf::default()
-        };
-        for secret in secrets {
-            match precious::kind(&secret) {
-                Some(Precious::Claim) => shelf.claim = Some(secret),
-                Some(Precious::Credential) => shelf.credentials.push(secret),
-                Some(Precious::Source) => shelf.sources.push(secret),
-                Some(Precious::Snapshot) => shelf.snapshots.push(secret),
-                // A Secret of another type with the identity's label is none of the identity's own.
-                Some(Precious::Record | Precious::Hostname) | None => {}
-            }
-        }
-        Ok(shelf)
+        Shelf::read(&self.client, namespace, identity).await
     }
 }
