@@ -2,7 +2,7 @@
 
 mod accepted;
 mod catalog;
-mod client;
+pub(crate) mod client;
 pub mod conformance;
 pub mod context;
 pub mod controller;
@@ -78,7 +78,7 @@ where
 }
 
 /// How a verb that could be carried out ended.
-enum Ended {
+pub(crate) enum Ended {
     Well,
     Refused,
     Incomplete,
@@ -107,7 +107,7 @@ impl From<Status> for Ended {
 }
 
 /// The exit status: 0 well, 1 refused, 3 incomplete, and 2 when the verb could not be carried out, as for wrong usage.
-fn exit(outcome: anyhow::Result<impl Into<Ended>>) -> ExitCode {
+pub(crate) fn exit(outcome: anyhow::Result<impl Into<Ended>>) -> ExitCode {
     match outcome.map(Into::into) {
         Ok(Ended::Well) => ExitCode::SUCCESS,
         Ok(Ended::Refused) => ExitCode::from(1),
@@ -129,7 +129,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// The program's version and the specification editions that it holds.
-const VERSION: &str = concat!(
+pub(crate) const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (core 1.0.0, component 1.0.0, blueprint 1.0.0)"
 );
