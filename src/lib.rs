@@ -1,5 +1,6 @@
-//! The library behind the `installation-operator` binary: a functional core (documents, contracts, resolution,
-//! materialization) and the imperative shell around it (acquisition, the controller, the command line).
+//! The library behind the `installation-operator` and `kubectl-installation` binaries: a functional core (documents,
+//! contracts, resolution, materialization) and the imperative shell around it (acquisition, the controller, the command
+//! lines).
 //!
 //! Which room may open which door is written in `docs/architecture.md`; the pure rooms deny clients, clocks and
 //! randomness by lint.
@@ -15,4 +16,5 @@ pub mod contract;
 pub mod controller;
 pub mod document;
 pub mod materialize;
+pub mod plugin;
 pub mod resolution;

@@ -36,7 +36,7 @@ pub mod sources;
 pub mod start;
 pub mod status;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod updates;
 pub mod watches;
 
