@@ -34,6 +34,7 @@ pub mod kubectl;
 pub mod local;
 pub mod namespace;
 pub mod operator;
+pub mod plugin;
 pub mod pod;
 pub mod principal;
 pub mod proxy;

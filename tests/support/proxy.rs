@@ -7,6 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures::future::BoxFuture;
 use kube::Client;
 use std::process::Child;
 use tokio::net::TcpListener;
@@ -55,6 +56,7 @@ struct Recorded {
     writes: Vec<Write>,
     armed: Option<(Moment, usize)>,
     operator: Option<Weak<Mutex<Child>>>,
+    deed: Option<(usize, BoxFuture<'static, ()>)>,
     /// Nothing of a killed operator is forwarded any more.
     dead: bool,
 }
@@ -104,6 +106,12 @@ impl ApiProxy {
         self.state().armed = Some((moment, 0));
     }
 
+    /// Does `deed` when the N-th write from now on has come, before it goes on: what somebody else does in between.
+    pub fn before_write(&self, number: usize, deed: impl Future<Output = ()> + Send + 'static) {
+        let mut state = self.state();
+        state.deed = Some((state.writes.len() + number - 1, Box::pin(deed)));
+    }
+
     /// Whether a moment is still to come.
     pub fn is_armed(&self) -> bool {
         self.state().armed.is_some()
@@ -139,6 +147,13 @@ async fn forward(State(shared): State<Arc<Shared>>, request: Request) -> Respons
     }
     if shared.state.lock().expect("the proxy's state").dead {
         return gone();
+    }
+    let deed = {
+        let mut state = shared.state.lock().expect("the proxy's state");
+        state.deed.take_if(|(at, _)| *at == number)
+    };
+    if let Some((_, deed)) = deed {
+        deed.await;
     }
     let response = shared.send(request).await;
     shared.state.lock().expect("the proxy's state").writes[number].delivered = true;
