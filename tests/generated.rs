@@ -12,6 +12,7 @@ use installation_operator::api::names::{FIELD_MANAGER, IDENTITY_LABEL, Precious}
 use installation_operator::api::reason::{self, Reason};
 use installation_operator::api::{GROUP, crd, reference};
 use installation_operator::cli::crds;
+use installation_operator::plugin::man;
 use strum::{EnumMessage as _, IntoEnumIterator as _};
 
 /// Fails when the file in the repository is not `text`.
@@ -66,6 +67,26 @@ fn crds_holds_nothing_that_is_not_printed() {
     assert_eq!(
         found, printed,
         "remove the file from crds/, or print it in src/cli/crds.rs"
+    );
+}
+
+#[test]
+fn the_manual_pages_are_current_and_no_other_is_kept() {
+    let pages = man::pages().unwrap();
+    for (name, text) in &pages {
+        assert_current(&format!("docs/man/{name}"), text);
+    }
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/man");
+    let mut found: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let mut printed: Vec<String> = pages.into_iter().map(|(name, _)| name).collect();
+    found.sort();
+    printed.sort();
+    assert_eq!(
+        found, printed,
+        "remove the page from docs/man/, or make it in src/plugin/man.rs"
     );
 }
 

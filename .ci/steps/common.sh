@@ -5,6 +5,8 @@
 target=${CARGO_TARGET_DIR:-target}
 # shellcheck disable=SC2034
 operator=$target/debug/installation-operator
+# shellcheck disable=SC2034
+plugin=$target/debug/kubectl-installation
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/installation-operator
 
 say() { echo "$*" >&2; }
