@@ -55,8 +55,8 @@ pub enum Reason {
     HeldByFinalizer,
     /// Another live Installation holds this identity. Delete that one, or give this one another `spec.identity`.
     IdentityInUse,
-    /// The retained state of this identity belongs to another item. Use another name or `spec.identity`, or remove the
-    /// retained objects that the message counts.
+    /// The retained state of this identity belongs to another item. Use another name or `spec.identity`, or delete this
+    /// Installation and give up the retained objects that the message counts with `kubectl installation purge`.
     ForeignState,
     /// State was written by a newer operator. Run that version or a later one; nothing was changed.
     NewerState,

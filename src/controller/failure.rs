@@ -81,7 +81,7 @@ pub enum Failure {
     },
     /// Another live Installation holds the identity.
     #[error(
-        "identity {identity} is held by Installation {holder}. Delete that one, or give this one another spec.identity"
+        "identity {identity} is held by Installation {holder}. Delete that one, and `kubectl installation purge {identity}` if its state is not to be taken over, or give this one another spec.identity"
     )]
     IdentityInUse {
         /// The identity.
@@ -91,7 +91,7 @@ pub enum Failure {
     },
     /// The identity's retained state belongs to another item.
     #[error(
-        "identity {identity} has retained state of item {retained}, not of {asked}: {objects} objects labelled install.musher.dev/identity={identity}. Use another name or spec.identity for {asked}, or delete those objects if that state is no longer wanted"
+        "identity {identity} has retained state of item {retained}, not of {asked}: {objects} objects labelled install.musher.dev/identity={identity}. Use another name or spec.identity for {asked}; or, if that state is no longer wanted, delete this Installation, give the state up with `kubectl installation purge {identity}`, and apply again"
     )]
     ForeignState {
         /// The identity.
