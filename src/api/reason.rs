@@ -120,7 +120,8 @@ pub enum NodeReason {
     Unschedulable,
     /// Its container cannot be created. The message has the kubelet's words: a Secret that is gone, a command that the
     /// image does not have, a user that is not allowed. Where pods are made for the pod security level Restricted, an image
-    /// has to name a user other than root, by number: use one that does, or a namespace that does not enforce that level.
+    /// has to name a user other than root, by number or by a name that could be looked up: use one that does, or a namespace
+    /// that does not enforce that level.
     ContainerConfig,
     /// Its container ends again and again. While its probes still allow it this is a first boot on its way; after that,
     /// read the log that the message names.
