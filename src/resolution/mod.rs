@@ -39,7 +39,7 @@ use crate::document::result::{Profile, Status, ValidationResult};
 pub struct Resolution {
     /// Status, diagnostics and deferred obligations of the resolution phase.
     pub result: ValidationResult,
-    /// Every effective value: present exactly when the result is VALID.
+    /// Every effective value: present exactly when the result is VALID and no value was withheld from the context.
     pub resolved: Option<Resolved>,
 }
 
@@ -47,7 +47,8 @@ pub struct Resolution {
 ///
 /// The same arguments give an equal resolution. All stages run, so that one pass says everything that is wrong and
 /// everything that is missing; a value that is wrong or missing is reported once, where it enters, and whatever
-/// depends on it adds nothing. Values are released only when nothing at all was reported.
+/// depends on it adds nothing. Values are released only when nothing at all was reported, here or by whoever withheld a
+/// value.
 ///
 /// Takes a number of steps linear in nodes and bindings, whatever the length of a chain of values, and no stack that grows
 /// with one. Only what an allocation tells is looked up in ordered maps.
@@ -67,7 +68,8 @@ pub fn resolve(contracts: &Contracts, context: &Context) -> Resolution {
 
     let (diagnostics, deferred) = findings.conclude();
     let result = ValidationResult::new(Profile::Document, Phase::Resolution, diagnostics, deferred);
-    let resolved = (result.status == Status::Valid).then(|| Resolved {
+    let is_whole = result.status == Status::Valid && context.withheld.is_empty();
+    let resolved = is_whole.then(|| Resolved {
         inputs: values.inputs,
         outputs: values.outputs,
         environment,

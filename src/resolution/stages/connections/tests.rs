@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::resolution::testing::{found, resolved};
+use crate::resolution::resolve;
+use crate::resolution::testing::{app, context, found, resolved};
 
 const APP: &str = "
     parameters:
@@ -46,6 +47,19 @@ fn acquired(change: impl FnOnce(&mut Value)) -> Value {
     change(&mut first);
     let second = selection("second", "${{ connections.llm.other }}");
     json!({"connections": {"installation": "i", "parameters": {"first": first, "second": second}}})
+}
+
+#[test]
+fn a_connection_that_was_withheld_is_not_missed_and_releases_nothing() {
+    let mut evidence = acquired(|_| ());
+    let answers = evidence["connections"]["parameters"].as_object_mut();
+    answers.expect("answers").remove("first");
+    let mut context = context(&evidence);
+    context.withheld.insert("first".to_owned());
+    let resolution = resolve(&app(APP), &context);
+    assert_eq!(resolution.result.diagnostics, []);
+    assert_eq!(resolution.result.deferred, []);
+    assert_eq!(resolution.resolved, None);
 }
 
 #[test]

@@ -48,6 +48,18 @@ fn a_submitted_value_replaces_the_default() {
 }
 
 #[test]
+fn a_value_that_was_withheld_is_not_missed_and_releases_nothing() {
+    for parameter in ["{}", "{ default: info }", VARIABLE] {
+        let mut context = context(&json!({}));
+        context.withheld.insert("p".to_owned());
+        let resolution = resolve(&app(&taking(parameter)), &context);
+        assert_eq!(resolution.result.diagnostics, [], "{parameter}");
+        assert_eq!(resolution.result.deferred, [], "{parameter}");
+        assert_eq!(resolution.resolved, None, "{parameter}");
+    }
+}
+
+#[test]
 fn only_a_declared_parameter_that_nothing_else_supplies_can_be_submitted() {
     let submitted = json!({"value": "x", "sensitive": false});
     let credential = json!({"value": "secret"});

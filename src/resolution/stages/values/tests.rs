@@ -47,6 +47,40 @@ fn each_supplier_supplies_and_an_unbound_input_falls_back_on_its_own_default() {
 }
 
 #[test]
+fn a_refused_value_is_told_by_the_input_and_the_parameter_that_supplies_it() {
+    let app = app("
+        parameters: { p: {} }
+        nodes:
+          first:
+            bindings: { in: { parameter: p } }
+            inputs: { in: { schema: { type: string, maxLength: 3 } } }
+            outputs: { out: { schema: { type: string }, from: { input: in } } }
+          second:
+            bindings: { in: { node: first, output: out } }
+            inputs: { in: { schema: { type: string, maxLength: 1 } } }
+        ");
+    for (value, message) in [
+        (
+            "long",
+            "the value of parameter `p` for input `in` of node `first` is refused: `maxLength` fails: at most 3 characters are allowed; supply one that fits",
+        ),
+        (
+            "abc",
+            "the value of input `in` of node `second` is refused: `maxLength` fails: at most 1 characters are allowed; supply one that fits",
+        ),
+    ] {
+        let context = context(&json!({"parameters": {"p": {"value": value, "sensitive": false}}}));
+        let result = resolve(&app, &context).result;
+        let messages: Vec<_> = result
+            .diagnostics
+            .iter()
+            .map(|found| &found.message)
+            .collect();
+        assert_eq!(messages, [message], "{value}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_value_is_reported_once_where_it_enters() {
     /// The parameter enters `first`, which forwards it to `second`.
     const CHAIN: &str = "
