@@ -1,7 +1,7 @@
 //! What `resolve` and `render` share: an item, a context file and submitted values, taken through the same steps as on a
 //! cluster, without one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::acquire::allocation::{Allocations, Allocator};
 use crate::acquire::hostname::Chosen;
 use crate::acquire::image::IMAGE_DIGEST;
 use crate::acquire::selection::{ImageFacts, Selections};
-use crate::acquire::{Document, Findings, directory, offer, placement, selection};
+use crate::acquire::{Document, Findings, directory, offer, placement, selection, variable};
 use crate::api::platform::PlatformSpec;
 use crate::api::profile::ProfileVersion;
 use crate::contract::blueprint::parameter::Supply;
@@ -106,6 +106,9 @@ impl Offline {
             return Ok((None, findings));
         };
         refuse_credentials(&contracts, &context)?;
+        // A context file may serve many items, as a cluster does.
+        let named: BTreeSet<String> = variable::paths(&contracts).map(|(_, path)| path).collect();
+        context.variables.retain(|path, _| named.contains(path));
         let profiles = named_profiles(&contracts, profiles, &mut findings);
         placement::check(&contracts, &profiles, &mut findings);
         let images = named_images(&contracts, &images, &mut findings);
