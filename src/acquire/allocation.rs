@@ -156,15 +156,22 @@ impl Allocator<'_> {
             return None;
         };
         Some(PublicFacts {
-            hostname: Some(self.name(place, choice, findings)?),
+            hostname: Some(self.name(place, choice, before, findings)?),
             port: edge.port,
             scheme: Some(scheme(edge.scheme, endpoint.protocol).to_owned()),
             path: None,
         })
     }
 
-    /// The chosen host name, or one that is told apart by a hash, where the namespace may use its domain.
-    fn name(&self, place: Place, choice: Option<&str>, findings: &mut Findings) -> Option<String> {
+    /// The chosen host name, or one that is told apart by a hash, where the namespace may use its domain: that which the
+    /// endpoint has, or else the first.
+    fn name(
+        &self,
+        place: Place,
+        choice: Option<&str>,
+        before: Option<&PublicFacts>,
+        findings: &mut Findings,
+    ) -> Option<String> {
         let Place { node, name, .. } = place;
         let domains = Domains {
             all: self.domains,
@@ -174,7 +181,11 @@ impl Allocator<'_> {
             (Some(choice), _) if domains.allow(choice) => Some(choice.to_owned()),
             (None, Some(domain)) => {
                 let label = names::hostname(self.namespace, self.installation, node, name);
-                Some(format!("{label}.{domain}"))
+                let below = |domain: &str| format!("{label}.{domain}");
+                let before = before.and_then(|before| before.hostname.as_ref());
+                let mut all = domains.allowed().map(below);
+                all.find(|name| Some(name) == before)
+                    .or_else(|| Some(below(domain)))
             }
             (Some(choice), Some(_)) => {
                 let allowed: Vec<&str> = domains.allowed().collect();
@@ -223,10 +234,11 @@ impl Allocator<'_> {
             port: Some(endpoint.target_port),
             ..PublicFacts::default()
         };
-        if let Some(address) = before.or(known.first()) {
+        let is_offered = self.edge.is_some_and(|edge| edge.load_balancer.is_some());
+        if let Some(address) = before.or(known.first()).filter(|_| is_offered) {
             return Some(facts(address));
         }
-        if self.edge.is_none_or(|edge| edge.load_balancer.is_none()) {
+        if !is_offered {
             let remedy = format!(
                 "endpoint {name} of node {node} is PUBLIC and nothing gives it an address: give the Platform an edge with a loadBalancer, or expose the endpoint as PRIVATE"
             );

@@ -115,6 +115,35 @@ fn a_choice_is_followed_where_the_namespace_may_use_its_domain_and_kept_until_it
 }
 
 #[test]
+fn an_update_of_everything_leaves_a_host_name_below_a_domain_that_the_namespace_may_still_use() {
+    let platform = |domains: serde_json::Value| -> PlatformSpec {
+        serde_json::from_value(json!({"edge": {
+            "domains": domains, "gateway": {"name": "edge", "namespace": "gateway-system"},
+        }}))
+        .expect("a platform")
+    };
+    let label = "wiki-web-web-revtbcbj";
+    let before = PublicFacts {
+        hostname: Some(format!("{label}.old.example.org")),
+        scheme: Some("https".into()),
+        ..PublicFacts::default()
+    };
+    let (old, new) = ("old.example.org", "new.example.org");
+    for (domains, expected) in [
+        (json!([{"domain": new}, {"domain": old}]), old),
+        (json!([{"domain": new}]), new),
+        (
+            json!([{"domain": new}, {"domain": old, "namespaces": ["ops"]}]),
+            new,
+        ),
+    ] {
+        let platform = platform(domains);
+        let found = reached(&allocator(&platform, "demo"), "HTTP", Some(&before));
+        assert_eq!(found, format!("https://{label}.{expected}"));
+    }
+}
+
+#[test]
 fn an_endpoint_of_tcp_has_the_address_that_a_load_balancer_gave_and_keeps_it() {
     let balanced: PlatformSpec =
         serde_json::from_value(json!({"edge": {"loadBalancer": {}}})).expect("a platform");
@@ -158,6 +187,8 @@ fn an_endpoint_of_tcp_has_the_address_that_a_load_balancer_gave_and_keeps_it() {
             "192.0.2.1:80",
         ),
         (&balanced, none, Some(&before), false, "address:web:web"),
+        // Nothing serves the address any more, so that it is none.
+        (&bare, &["192.0.2.1"], Some(&before), false, "edge:web:web"),
     ] {
         let given: Vec<String> = given.iter().map(|&address| address.to_owned()).collect();
         let addresses: Addresses = [("web".into(), [("web".into(), given)].into())].into();
