@@ -10,25 +10,21 @@ use installation_operator::api::names::{self, FINALIZER, Precious};
 use installation_operator::api::{Installation, ResolutionRecord};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Secret};
-use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::core::{GroupVersionKind, TypeMeta};
-use kube::discovery::ApiResource;
-use kube::{Api, Resource, ResourceExt as _};
+use kube::api::{DeleteParams, DynamicObject, ListParams, ObjectList, Patch, PatchParams};
+use kube::{Resource, ResourceExt as _};
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom as _;
 use serde_json::{Value, json};
 use support::item::{PASSWORD, SLUG};
 use support::wait::{condition, eventually};
 use support::{Item, ONE_INSTALL, TestNamespace, installation};
 
-/// The kinds that a backup holds.
-const KINDS: [(&str, &str, &str); 4] = [
-    ("install.musher.dev", "v1alpha1", "Installation"),
-    ("install.musher.dev", "v1alpha1", "ResolutionRecord"),
-    ("", "v1", "Secret"),
-    ("", "v1", "PersistentVolumeClaim"),
-];
+/// The kinds that a backup holds, as kubectl is asked for them.
+const KINDS: &str = "installations.install.musher.dev,resolutionrecords.install.musher.dev,secrets,persistentvolumeclaims";
 
-/// Objects as `kubectl get -o yaml` writes them.
-struct Backup(Vec<String>);
+/// The objects of a namespace, from what `kubectl get -o yaml` wrote.
+struct Backup(Vec<DynamicObject>);
 
 impl TestNamespace {
     /// An item with volume and job, and the wiki with a rotation behind it. All of it is settled.
@@ -79,32 +75,23 @@ impl TestNamespace {
         .await;
     }
 
-    fn dynamic(&self, (group, version, kind): (&str, &str, &str)) -> Api<DynamicObject> {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        Api::namespaced_with(self.client(), &self.name, &resource)
+    /// Runs kubectl in this namespace; what it prints.
+    async fn kubectl(&self, arguments: &[&str], input: &str) -> String {
+        let arguments = [&["--namespace", &self.name], arguments].concat();
+        let output = self.cluster.kubectl(&arguments, input).await;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {errors}");
+        String::from_utf8(output.stdout).expect("text")
     }
 
     async fn back_up(&self) -> Backup {
-        let mut objects = Vec::new();
-        for kind in KINDS {
-            let list = self.dynamic(kind).list(&ListParams::default()).await;
-            for mut object in list.expect("a list") {
-                let is_ours = match object.data.get("type").and_then(|kind| kind.as_str()) {
-                    Some(type_) => type_.starts_with("install.musher.dev/"),
-                    None => true,
-                };
-                let (group, version, kind) = kind;
-                let api_version = [group, version].join("/");
-                object.types = Some(TypeMeta {
-                    api_version: api_version.trim_start_matches('/').to_owned(),
-                    kind: kind.to_owned(),
-                });
-                if is_ours {
-                    objects.push(serde_saphyr::to_string(&object).expect("YAML"));
-                }
-            }
-        }
-        Backup(objects)
+        let text = self.kubectl(&["get", KINDS, "-o", "yaml"], "").await;
+        let list: ObjectList<DynamicObject> = serde_saphyr::from_str(&text).expect("a list");
+        let is_ours = |object: &DynamicObject| {
+            let kind = object.data.get("type").and_then(|kind| kind.as_str());
+            kind.is_none_or(|kind| kind.starts_with("install.musher.dev/"))
+        };
+        Backup(list.items.into_iter().filter(is_ours).collect())
     }
 
     /// Deletes everything that a backup holds, and waits until what was made from it is collected.
@@ -113,14 +100,14 @@ impl TestNamespace {
             let freed = json!({"metadata": {"finalizers": null}});
             self.merge(&installation.name_any(), freed).await;
         }
-        for kind in KINDS {
-            let api = self.dynamic(kind);
-            for object in api.list(&ListParams::default()).await.expect("a list") {
-                let name = object.name_any();
-                let _ = api.delete(&name, &DeleteParams::default()).await;
-                let freed = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-                let _ = api.patch(&name, &PatchParams::default(), &freed).await;
-            }
+        self.kubectl(&["delete", KINDS, "--all", "--wait=false"], "")
+            .await;
+        for claim in self.list::<PersistentVolumeClaim>().await {
+            let freed = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+            let claims = self.api::<PersistentVolumeClaim>();
+            let _ = claims
+                .patch(&claim.name_any(), &PatchParams::default(), &freed)
+                .await;
         }
         eventually("everything to be gone", async || {
             let mut left = self.list::<PersistentVolumeClaim>().await.len();
@@ -131,23 +118,12 @@ impl TestNamespace {
         .await;
     }
 
-    /// Applies the objects of a backup that `wanted` likes, in the order of their positions' turn.
+    /// Applies the objects of a backup that `wanted` likes, in the order that `seed` shuffles them to.
     async fn restore(&self, backup: &Backup, seed: u64, wanted: impl Fn(&DynamicObject) -> bool) {
-        let mut texts: Vec<&String> = backup.0.iter().collect();
-        // Fisher and Yates, on a generator that a seed replays.
-        let mut state = seed | 1;
-        for last in (1..texts.len()).rev() {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            let other = usize::try_from(state % (last as u64 + 1)).expect("small");
-            texts.swap(last, other);
-        }
-        for text in texts {
-            let mut object: DynamicObject = serde_saphyr::from_str(text).expect("an object");
-            if !wanted(&object) {
-                continue;
-            }
+        let wanted = backup.0.iter().filter(|object| wanted(object));
+        let mut objects: Vec<DynamicObject> = wanted.cloned().collect();
+        objects.shuffle(&mut StdRng::seed_from_u64(seed));
+        for object in &mut objects {
             // What kubectl wants to be taken out of what it has given out.
             object.metadata.resource_version = None;
             object.metadata.uid = None;
@@ -157,12 +133,9 @@ impl TestNamespace {
             }
             let annotations = object.annotations_mut();
             annotations.retain(|key, _| !key.starts_with("pv.kubernetes.io/"));
-            let types = object.types.clone().expect("a kind");
-            let kind = KINDS.iter().find(|(_, _, kind)| *kind == types.kind);
-            let api = self.dynamic(*kind.expect("a kind of a backup"));
-            let made = api.create(&PostParams::default(), &object).await;
-            made.unwrap_or_else(|error| panic!("{} {}: {error}", types.kind, object.name_any()));
         }
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+        self.kubectl(&["apply", "-f", "-"], &list.to_string()).await;
     }
 }
 
@@ -175,7 +148,8 @@ async fn essence(test: &TestNamespace) -> BTreeMap<String, String> {
         .map(|secret| (secret.name_any(), format!("{:?}", secret.data)))
         .collect();
     for record in stock.records {
-        let beside = record.annotations();
+        let mut beside = record.annotations().clone();
+        beside.remove("kubectl.kubernetes.io/last-applied-configuration");
         all.insert(record.name_any(), format!("{:?} {beside:?}", record.spec));
     }
     for claim in test.list::<PersistentVolumeClaim>().await {
@@ -308,15 +282,16 @@ async fn what_gitops_pruned_and_applied_again_finds_its_state() {
     let test = TestNamespace::new("gitops").await;
     let _rollout = test.pods_become_ready();
     let _operator = test.operator().await.start();
-    let text = test.item().await.installation("wiki").json();
-    let apply = async || {
-        let object: DynamicObject = serde_json::from_value(text.clone()).expect("an object");
-        let params = PatchParams::apply("kustomize-controller").force();
-        let api = test.dynamic(KINDS[0]);
-        let applied = api.patch("wiki", &params, &Patch::Apply(&object)).await;
-        applied.expect("it applies");
+    let mut wiki = test.item().await.installation("wiki").json();
+    wiki["metadata"]["labels"] = json!({"app": "wiki"});
+    let applied = async |items: &[&Value]| {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+        let kind = "--prune-allowlist=install.musher.dev/v1alpha1/Installation";
+        let arguments = ["apply", "-f", "-", "--prune", "--selector=app=wiki", kind];
+        test.kubectl(&arguments, &list).await
     };
-    apply().await;
+    let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "beside", "labels": {"app": "wiki"}}});
+    applied(&[&wiki, &other]).await;
     test.wait_for_condition("wiki", ConditionType::Ready, "True")
         .await;
     // A rotation by hand, which Git does not know of.
@@ -324,11 +299,12 @@ async fn what_gitops_pruned_and_applied_again_finds_its_state() {
     test.merge("wiki", rotated).await;
     test.wait_until_materialized("wiki").await;
     let before = test.stock().await;
-    test.delete("wiki").await;
+    let said = applied(&[&other]).await;
+    assert!(said.contains("wiki pruned"), "{said}");
     test.wait_until_gone("wiki").await;
     assert_eq!(test.stock().await.versions(), before.versions());
 
-    apply().await;
+    applied(&[&wiki, &other]).await;
     let taken = test
         .wait_for_condition("wiki", ConditionType::Ready, "True")
         .await;
