@@ -173,6 +173,52 @@ async fn of_two_installations_in_two_namespaces_one_has_a_host_name() {
 }
 
 #[tokio::test]
+async fn who_comes_back_to_a_host_name_that_somebody_else_has_by_then_leads_nowhere_and_waits() {
+    let home = TestNamespace::new("host-back").await;
+    let other = TestNamespace::new("host-back-o").await;
+    let wanted = hostname(&home, "wiki");
+    for test in [&home, &other] {
+        offer(test, &home).await;
+    }
+    let launches = (
+        home.operator_living_in(&home).await.platform(&home.name),
+        other.operator_living_in(&home).await.platform(&other.name),
+    );
+    let _operators = (launches.0.start(), launches.1.start());
+    let text = wiki(&home, &wanted).await;
+    home.create(&text).await;
+    home.wait_until_materialized("wiki").await;
+    home.delete("wiki").await;
+    home.wait_until_gone("wiki").await;
+    other.create(&wiki(&other, &wanted).await).await;
+    other.wait_until_materialized("wiki").await;
+
+    home.create(&text).await;
+    let waiting = home
+        .wait_for("wiki", "the host name to be waited for", |seen| {
+            let status = seen.status.as_ref()?;
+            (status.record.is_some() && !status.deferred.is_empty()).then_some(())
+        })
+        .await;
+    assert_eq!(deferred(&waiting).0, [format!("hostname:{wanted}")]);
+    home.wait_until_quiet().await;
+    assert_eq!(routed(&home).await, [""; 0]);
+    let found = home.api::<Installation>().get("wiki").await.expect("it");
+    let endpoints = found.status.expect("a status").endpoints;
+    let mut public = endpoints
+        .iter()
+        .filter_map(|endpoint| endpoint.public_address.as_ref());
+    assert_eq!(public.next(), None);
+
+    other.delete("wiki").await;
+    other.wait_until_gone("wiki").await;
+    eventually("the route to be back", async || {
+        (routed(&home).await == [&*wanted]).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_host_name_is_kept_over_restarts_and_found_again_after_a_restore() {
     let test = TestNamespace::new("host-kept").await;
     let mut operator = test.operator().await.platform(&test.name).start();

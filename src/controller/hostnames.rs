@@ -2,7 +2,7 @@
 //! in the operator's own namespace that is named after it, has it until it is let go. The holder is known by namespace and
 //! identity, so that it finds its host names again after a restore.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -111,8 +111,8 @@ impl Shell {
         Ok(())
     }
 
-    /// Claims every host name of `allocations`. Of one that somebody else has, `findings` tell, and what was claimed just
-    /// now is let go again: who waits has nothing that another could use.
+    /// Claims every host name of `allocations`, and says which of them the Installation has then. Of one that somebody else
+    /// has, `findings` tell, and what was claimed just now is let go again: who waits has nothing that another could use.
     ///
     /// # Errors
     /// As [`Self::check_hostnames`], and what writing ends in.
@@ -121,9 +121,10 @@ impl Shell {
         installation: &Installation,
         allocations: &Allocations,
         findings: &mut Findings,
-    ) -> Result<(), Failure> {
+    ) -> Result<BTreeSet<String>, Failure> {
         let home = self.home();
-        let mut made = Vec::new();
+        let (mut held, mut made) = (BTreeSet::new(), BTreeMap::new());
+        let mut is_refused = false;
         for public in hostname::of(allocations) {
             let claim = Claim::of(installation, &public.hostname);
             let name = names::hostname_claim(&public.hostname);
@@ -135,18 +136,26 @@ impl Shell {
                 }
             };
             match created {
-                Created::New(secret) => made.push(secret),
+                Created::New(secret) => {
+                    made.insert(public.hostname, secret);
+                }
                 Created::Found(secret) => {
-                    if !self.admit(installation, &public, &secret, findings)? {
-                        for secret in &made {
-                            self.let_go(secret).await?;
-                        }
-                        return Ok(());
+                    if self.admit(installation, &public, &secret, findings)? {
+                        held.insert(public.hostname);
+                    } else {
+                        is_refused = true;
                     }
                 }
             }
         }
-        Ok(())
+        if is_refused {
+            for secret in made.values() {
+                self.let_go(secret).await?;
+            }
+        } else {
+            held.extend(made.into_keys());
+        }
+        Ok(held)
     }
 
     /// Lets every host name of the identity go that is not in `kept`.

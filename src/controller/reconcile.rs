@@ -1,7 +1,7 @@
 //! One reconcile, in the order in which things are written: finalizer, claim, credentials, allocations, sources, snapshot,
 //! record, status, workloads. A crash after any line resumes; a plan that is INVALID or INCOMPLETE asks for nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub struct Pass {
     pub updates: Vec<String>,
     /// How long until the tags that something is pinned by are looked at again. `None` where there is no tag.
     pub look_again: Option<Duration>,
+    /// The host names of the current record that the Installation has. `None` until it has been looked.
+    pub hostnames: Option<BTreeSet<String>>,
     /// What a person should know of a spec that is accepted.
     pub remarks: Vec<String>,
 }
@@ -225,9 +227,6 @@ async fn advance(
             .changed_outside(installation, reader, pass.current.as_ref())
             .await?;
         shell.note_hostnames(reader, pass.allocations());
-        shell
-            .claim_hostnames(installation, pass.allocations(), &mut findings)
-            .await?;
     } else if let Some(start) = Start::of(&intent, &history, &mut findings)?
         && let Some(plan) = shell
             .plan(
@@ -267,6 +266,17 @@ async fn advance(
             pass.current = next.or(pass.current.take());
         }
     }
+    // A record that is not what the spec asks for runs on with the host names that it has.
+    let mut of_another_spec = Findings::default();
+    let of_its_hostnames = if pass.is_current {
+        &mut findings
+    } else {
+        &mut of_another_spec
+    };
+    let hostnames = shell
+        .claim_hostnames(installation, pass.allocations(), of_its_hostnames)
+        .await?;
+    pass.hostnames = Some(hostnames.clone());
     let mut rollout = 0;
     if let Some(current) = &pass.current {
         let record = history.record(current.0.number)?;
@@ -298,10 +308,11 @@ async fn advance(
     }
     if let Some((version, accepted)) = &pass.current {
         let owner = Owner::of(installation);
-        let objects = Objects {
+        let mut objects = Objects {
             awaited,
             ..objects(accepted, &version.pins, &owner, rollout)
         };
+        objects.lead_only(&hostnames);
         let record = history.record(version.number)?;
         let applied = shell
             .apply(&owner, record, &objects, &claim.claim.volumes)

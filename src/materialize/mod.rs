@@ -19,6 +19,8 @@ mod service;
 mod volume;
 mod workload;
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::Resource;
@@ -51,6 +53,17 @@ pub struct Objects {
     pub jobs: Vec<Job>,
     /// Services that stand beside the record's, because another record will need the address that they wait for.
     pub awaited: Vec<DynamicObject>,
+}
+
+impl Objects {
+    /// Leaves out whatever leads a host name here that is not among `held`: it is somebody else's.
+    pub fn lead_only(&mut self, held: &BTreeSet<String>) {
+        let leads = |object: &DynamicObject| {
+            let mut led = route::hostnames(object);
+            led.all(|hostname| held.contains(hostname))
+        };
+        self.applied.retain(leads);
+    }
 }
 
 /// The objects of `accepted`, all in `owner`'s namespace; all but the claims of volumes are owned by it. `rollout` counts

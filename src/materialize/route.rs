@@ -13,6 +13,7 @@ use k8s_openapi::api::networking::v1::{
     IngressServiceBackend, IngressSpec, IngressTLS, ServiceBackendPort,
 };
 use kube::api::DynamicObject;
+use serde_json::Value;
 
 use super::dynamic;
 use super::metadata::Owner;
@@ -65,6 +66,17 @@ pub(super) fn routes(
             }
         })
         .collect()
+}
+
+/// The host names that `object` leads somewhere.
+pub(super) fn hostnames(object: &DynamicObject) -> impl Iterator<Item = &str> {
+    let routes = object.data.pointer("/spec/hostnames");
+    let routes = routes.and_then(Value::as_array).into_iter().flatten();
+    let rules = object.data.pointer("/spec/rules");
+    let rules = rules.and_then(Value::as_array).into_iter().flatten();
+    routes
+        .chain(rules.filter_map(|rule| rule.get("host")))
+        .filter_map(Value::as_str)
 }
 
 fn facts(snapshot: &Snapshot, node: &str, endpoint: &str) -> Option<PublicFacts> {

@@ -1,5 +1,7 @@
 //! The lists of status: findings, endpoints, and how long a list may be.
 
+use std::collections::BTreeSet;
+
 use crate::acquire::{Document, Findings, Missing};
 use crate::api::status::{
     ConnectionStatus, EndpointStatus, InstallationStatus, LIST_LIMIT, StatusDeferred,
@@ -9,9 +11,13 @@ use crate::contract::component::endpoint::Property;
 use crate::document::diagnostic::Diagnostic;
 use crate::resolution::accept::AcceptedRecord;
 use crate::resolution::address;
-use crate::resolution::context::Allocation;
+use crate::resolution::context::{Allocation, PublicFacts};
 
-pub(super) fn endpoints(accepted: &AcceptedRecord) -> Vec<EndpointStatus> {
+/// The endpoints of the record. A host name that is not among `held` leads nowhere and is not told.
+pub(super) fn endpoints(
+    accepted: &AcceptedRecord,
+    held: Option<&BTreeSet<String>>,
+) -> Vec<EndpointStatus> {
     let contracts = accepted.contracts();
     let mut endpoints = Vec::new();
     for (node, contract) in &contracts.components {
@@ -27,8 +33,16 @@ pub(super) fn endpoints(accepted: &AcceptedRecord) -> Vec<EndpointStatus> {
                 .allocations()
                 .get(node)
                 .and_then(|endpoints| endpoints.get(name));
-            let allocation = evidence
+            let mut allocation = evidence
                 .and_then(|evidence| serde_json::from_value::<Allocation>(evidence.clone()).ok());
+            if let (Some(allocation), Some(held)) = (&mut allocation, held) {
+                let is_held = |facts: &PublicFacts| {
+                    let hostname = facts.hostname.as_ref();
+                    // What a load balancer gave is claimed by nobody.
+                    facts.scheme.is_none() || hostname.is_some_and(|name| held.contains(name))
+                };
+                allocation.public = allocation.public.take().filter(is_held);
+            }
             let read = |property| {
                 let value = address(property, endpoint, allocation.as_ref())?;
                 value.as_str().map(str::to_owned)

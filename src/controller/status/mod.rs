@@ -76,7 +76,7 @@ pub fn derive(subject: &Subject, pass: &Pass, failure: Option<&Failure>) -> Inst
                 generation: number(reference.rotation),
             })
             .collect();
-        status.endpoints = endpoints(accepted);
+        status.endpoints = endpoints(accepted, pass.hostnames.as_ref());
         status.connections = selected(accepted);
     }
     if !pass.looked_back
