@@ -53,7 +53,6 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use kube::core::PartialObjectMeta;
-use kube::runtime::controller::Controller;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 
@@ -61,6 +60,7 @@ use self::backoff::Backoffs;
 use self::health::Readiness;
 use self::lookout::Lookout;
 use self::shell::{Settings, Shell};
+use self::watches::touched;
 use crate::acquire::interest::Interests;
 use crate::acquire::registry::Registries;
 use crate::api::{ComputeProfile, Installation, Platform, ResolutionRecord};
@@ -94,75 +94,63 @@ async fn run(
         settings: settings.clone(),
     });
 
-    let controller = Controller::new(scope.api::<Installation>(), any());
+    let controller = watches::controller(scope.api::<Installation>());
     let controller = if serves_routes(&client).await {
         controller
-            .owns(scope.api::<HttpRoute>(), managed())
-            .owns(scope.api::<GrpcRoute>(), managed())
+            .owns_stream(touched(scope.api::<HttpRoute>(), managed()))
+            .owns_stream(touched(scope.api::<GrpcRoute>(), managed()))
     } else {
         tracing::info!("the cluster serves no Gateway API: routes are not watched until a restart");
         controller
     };
     let controller = watches::catalog(controller, &scope, &settings, &interests);
     controller
-        .owns(scope.api::<Deployment>(), managed())
-        .owns(scope.api::<StatefulSet>(), managed())
-        .owns(scope.api::<Job>(), managed())
-        .owns(scope.api::<CronJob>(), managed())
-        .owns(scope.api::<Service>(), managed())
-        .owns(scope.api::<NetworkPolicy>(), managed())
-        .owns(scope.api::<Ingress>(), managed())
-        .watches(
-            scope.metadata::<Pod>(),
-            managed(),
+        .owns_stream(touched(scope.api::<Deployment>(), managed()))
+        .owns_stream(touched(scope.api::<StatefulSet>(), managed()))
+        .owns_stream(touched(scope.api::<Job>(), managed()))
+        .owns_stream(touched(scope.api::<CronJob>(), managed()))
+        .owns_stream(touched(scope.api::<Service>(), managed()))
+        .owns_stream(touched(scope.api::<NetworkPolicy>(), managed()))
+        .owns_stream(touched(scope.api::<Ingress>(), managed()))
+        .watches_stream(
+            touched(scope.metadata::<Pod>(), managed()),
             watches::waking(&interests),
         )
-        .watches(
-            scope.metadata::<PersistentVolumeClaim>(),
-            any(),
+        .watches_stream(
+            touched(scope.metadata::<PersistentVolumeClaim>(), any()),
             watches::waking(&interests),
         )
-        .watches(
-            scope.metadata::<Secret>(),
-            any(),
+        .watches_stream(
+            touched(scope.metadata::<Secret>(), any()),
             watches::waking(&interests),
         )
-        .watches(
-            scope.metadata::<ConfigMap>(),
-            any(),
+        .watches_stream(
+            touched(scope.metadata::<ConfigMap>(), any()),
             watches::waking(&interests),
         )
-        .watches(
-            scope.metadata::<ServiceAccount>(),
-            any(),
+        .watches_stream(
+            touched(scope.metadata::<ServiceAccount>(), any()),
             watches::waking(&interests),
         )
-        .watches(
-            scope.api::<ResolutionRecord>(),
-            any(),
+        .watches_stream(
+            touched(scope.api::<ResolutionRecord>(), any()),
             watches::waking(&interests),
         )
-        .watches(
-            Api::<ComputeProfile>::all(client.clone()),
-            any(),
+        .watches_stream(
+            touched(Api::<ComputeProfile>::all(client.clone()), any()),
             watches::waking(&interests),
         )
-        .watches(
-            Api::<Platform>::all(client),
-            any(),
+        .watches_stream(
+            touched(Api::<Platform>::all(client), any()),
             watches::waking(&interests),
         )
-        .watches(scope.api::<Installation>(), any(), move |rival| {
+        .watches_stream(touched(scope.api::<Installation>(), any()), move |rival| {
             watches::wake_rivals(&interests, &rival)
         })
         .graceful_shutdown_on(stop)
         .run(reconcile::reconcile, reconcile::retry, shell)
-        .for_each(|outcome| async move {
-            // A failed reconcile has been logged where its delay was chosen.
-            if let Err(error @ kube::runtime::controller::Error::QueueError(_)) = outcome {
-                tracing::warn!(%error, "a watch was interrupted and starts again");
-            }
-        })
+        // What came of a reconcile has been logged where its delay was chosen, and of a watch where it was interrupted.
+        .for_each(|_| std::future::ready(()))
         .await;
 }
 

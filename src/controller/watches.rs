@@ -1,12 +1,16 @@
 //! What wakes an Installation: its own objects, its precious state, and whatever it reads or waits for. Secrets and
 //! ConfigMaps are watched as metadata only. Each event costs a look into an index, never a walk over all Installations.
 
+use std::fmt::Debug;
+
+use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Controller;
-use kube::runtime::reflector::ObjectRef;
-use kube::runtime::watcher;
+use kube::runtime::reflector::{self, ObjectRef};
+use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
 
 use super::Scope;
 use super::shell::Settings;
@@ -16,6 +20,42 @@ use crate::api::{
     ClusterConnection, ClusterVariable, ComponentRevision, Connection, Installation, Variable,
     component_revision,
 };
+
+/// A controller of the Installations that `api` serves.
+pub(super) fn controller(api: Api<Installation>) -> Controller<Installation> {
+    let (reader, writer) = reflector::store();
+    let installations = resumed(api, watcher::Config::default());
+    Controller::for_stream(installations.reflect(writer).applied_objects(), reader)
+}
+
+/// What a watch of `api` tells of: every object that it finds, and every change and deletion.
+pub(super) fn touched<K>(
+    api: Api<K>,
+    config: watcher::Config,
+) -> impl Stream<Item = watcher::Result<K>> + Send
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    resumed(api, config).touched_objects()
+}
+
+/// A watch that goes on after every failure, after a pause that grows with its own failures in a row and with no other
+/// watch's: a controller that saw the failures would let all its watches wait for each of them, one after the other.
+fn resumed<K>(
+    api: Api<K>,
+    config: watcher::Config,
+) -> impl Stream<Item = watcher::Result<watcher::Event<K>>> + Send
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    let events = watcher(api, config).default_backoff();
+    events.filter_map(|event| {
+        let event = event.inspect_err(|error| {
+            tracing::warn!(kind = %K::kind(&()), %error, "a watch was interrupted and starts again");
+        });
+        std::future::ready(event.ok().map(Ok))
+    })
+}
 
 /// `controller`, watching the organization's catalog, too: what is found by a path wakes by it. Namespaces are watched for
 /// the labels that may permit them something.
@@ -28,36 +68,34 @@ pub(super) fn catalog(
     let any = watcher::Config::default;
     let client = &scope.client;
     let controller = controller
-        .watches(
-            scope.api::<Variable>(),
-            any(),
+        .watches_stream(
+            touched(scope.api::<Variable>(), any()),
             waking_by(interests, |variable: &Variable| variable.spec.path.clone()),
         )
-        .watches(
-            Api::<ClusterVariable>::all(client.clone()),
-            any(),
+        .watches_stream(
+            touched(Api::<ClusterVariable>::all(client.clone()), any()),
             waking_by(interests, |variable: &ClusterVariable| {
                 variable.spec.path.clone()
             }),
         )
-        .watches(scope.api::<Connection>(), any(), waking(interests))
-        .watches(
-            Api::<ClusterConnection>::all(client.clone()),
-            any(),
+        .watches_stream(touched(scope.api::<Connection>(), any()), waking(interests))
+        .watches_stream(
+            touched(Api::<ClusterConnection>::all(client.clone()), any()),
             waking_by(interests, |connection: &ClusterConnection| {
                 connection.spec.path.clone()
             }),
         )
-        .watches(
-            Api::<ComponentRevision>::all(client.clone()),
-            any(),
+        .watches_stream(
+            touched(Api::<ComponentRevision>::all(client.clone()), any()),
             waking_by(interests, |found: &ComponentRevision| {
                 component_revision::named(&found.spec.identity, found.spec.revision)
             }),
         )
-        .watches(
-            Api::<PartialObjectMeta<Namespace>>::all(client.clone()),
-            any(),
+        .watches_stream(
+            touched(
+                Api::<PartialObjectMeta<Namespace>>::all(client.clone()),
+                any(),
+            ),
             waking(interests),
         );
     // Secrets that objects of the cluster name are the operator's, which an operator of one other namespace does not see.
@@ -67,7 +105,7 @@ pub(super) fn catalog(
             client.clone(),
             &settings.operator_namespace,
         );
-        controller.watches(secrets, any(), waking(interests))
+        controller.watches_stream(touched(secrets, any()), waking(interests))
     } else {
         controller
     }

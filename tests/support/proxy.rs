@@ -1,23 +1,32 @@
-//! A proxy between an operator and the API server, which writes down every write and can kill the operator at one.
+//! A proxy between an operator and the API server: it writes down every write, can kill the operator at one, and does to
+//! requests and watches what a network and a busy API server do.
 
+use std::convert::Infallible;
+use std::process::Child;
 use std::sync::{Arc, Mutex, Weak};
 
-use axum::Router;
-use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{Method, Request, Response, StatusCode, header};
+use axum::response::IntoResponse;
 use futures::future::BoxFuture;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use kube::Client;
-use std::process::Child;
-use tokio::net::TcpListener;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
+use super::fault::{Fault, Faults, Rule, Struck};
 use super::operator::{Process, kill};
+use super::tap::{Watches, watched};
 
 /// A running proxy. It acts with the operator's own rights.
 pub struct ApiProxy {
     /// Where it listens.
     pub url: String,
+    /// The watches that run through it.
+    pub watches: Arc<Watches>,
     shared: Arc<Shared>,
     _serving: Serving,
 }
@@ -49,6 +58,8 @@ struct Shared {
     /// Held while a write is on its way, so that the N-th write is over before the next begins.
     one_write: tokio::sync::Mutex<()>,
     state: Mutex<Recorded>,
+    faults: Mutex<Faults>,
+    watches: Arc<Watches>,
 }
 
 #[derive(Default)]
@@ -61,7 +72,7 @@ struct Recorded {
     dead: bool,
 }
 
-struct Serving(tokio::task::JoinHandle<()>);
+struct Serving(tokio::task::JoinHandle<Infallible>);
 
 impl Drop for Serving {
     fn drop(&mut self) {
@@ -74,24 +85,40 @@ impl ApiProxy {
     pub async fn start(client: Client) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let watches = Arc::new(Watches::default());
         let shared = Arc::new(Shared {
             client,
             one_write: tokio::sync::Mutex::default(),
             state: Mutex::default(),
+            faults: Mutex::new(Faults::of(0)),
+            watches: Arc::clone(&watches),
         });
-        let router = Router::new()
-            .fallback(forward)
-            .with_state(Arc::clone(&shared));
-        let serving = tokio::spawn(async move {
-            axum::serve(listener, router)
-                .await
-                .expect("the proxy serves");
-        });
+        let serving = tokio::spawn(serve(listener, Arc::clone(&shared)));
         Self {
             url,
+            watches,
             shared,
             _serving: Serving(serving),
         }
+    }
+
+    /// Puts a rule in force. Of several that concern a request, the first holds.
+    pub fn inject(&self, rule: Rule) -> Struck {
+        self.faults().inject(rule)
+    }
+
+    /// Ends every rule.
+    pub fn lift(&self) {
+        self.faults().lift();
+    }
+
+    /// Ends every rule; what comes by chance from now on is drawn from `seed`.
+    pub fn reseed(&self, seed: u64) {
+        *self.faults() = Faults::of(seed);
+    }
+
+    fn faults(&self) -> std::sync::MutexGuard<'_, Faults> {
+        self.shared.faults.lock().expect("the proxy's faults")
     }
 
     /// Takes `process` for the operator behind it from now on.
@@ -132,38 +159,97 @@ impl ApiProxy {
     }
 }
 
-async fn forward(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    if !counts(&request) {
-        return shared.send(request).await;
+/// Why a connection ends without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection ends here, as the test wants it")]
+struct Broken;
+
+async fn serve(listener: TcpListener, shared: Arc<Shared>) -> Infallible {
+    // With this task they all end.
+    let mut connections = JoinSet::new();
+    loop {
+        if let Ok((connection, _)) = listener.accept().await {
+            connections.spawn(converse(connection, Arc::clone(&shared)));
+        }
+        while connections.try_join_next().is_some() {}
     }
-    let _turn = shared.one_write.lock().await;
-    let (number, strike) = shared
-        .state
-        .lock()
-        .expect("the proxy's state")
-        .note(&request);
-    if strike == Some(Strike::Before) {
-        return shared.kill();
-    }
-    if shared.state.lock().expect("the proxy's state").dead {
-        return gone();
-    }
-    let deed = {
-        let mut state = shared.state.lock().expect("the proxy's state");
-        state.deed.take_if(|(at, _)| *at == number)
-    };
-    if let Some((_, deed)) = deed {
-        deed.await;
-    }
-    let response = shared.send(request).await;
-    shared.state.lock().expect("the proxy's state").writes[number].delivered = true;
-    if strike == Some(Strike::After) {
-        return shared.kill();
-    }
-    response
 }
 
-fn counts(request: &Request) -> bool {
+async fn converse(connection: TcpStream, shared: Arc<Shared>) {
+    let answer = service_fn(|request: Request<hyper::body::Incoming>| {
+        let shared = Arc::clone(&shared);
+        async move {
+            let (parts, body) = request.into_parts();
+            let Ok(body) = to_bytes(Body::new(body), usize::MAX).await else {
+                return Err(Broken);
+            };
+            shared.answer(Request::from_parts(parts, body)).await
+        }
+    });
+    // How a connection ends is the operator's to see.
+    let _ = http1::Builder::new()
+        .serve_connection(TokioIo::new(connection), answer)
+        .await;
+}
+
+impl Shared {
+    async fn answer(&self, request: Request<Bytes>) -> Result<Response<Body>, Broken> {
+        let target = request.uri().to_string();
+        let fault = {
+            let mut faults = self.faults.lock().expect("the proxy's faults");
+            faults.choose(request.method(), &target, request.body())
+        };
+        let method = request.method().clone();
+        match fault {
+            Some(Fault::Refused(code)) => return Ok(refusal(&method, code)),
+            Some(Fault::Throttled(seconds)) => {
+                let mut refusal = refusal(&method, 429);
+                refusal
+                    .headers_mut()
+                    .insert(header::RETRY_AFTER, seconds.into());
+                return Ok(refusal);
+            }
+            Some(Fault::Unsent) => return Err(Broken),
+            Some(Fault::Slow(delay)) => tokio::time::sleep(delay).await,
+            Some(Fault::AnswerLost | Fault::Misanswered(_)) | None => {}
+        }
+        let answer = self.forward(request).await;
+        match fault {
+            Some(Fault::AnswerLost) => Err(Broken),
+            Some(Fault::Misanswered(code)) => Ok(refusal(&method, code)),
+            _ => Ok(answer),
+        }
+    }
+
+    async fn forward(&self, request: Request<Bytes>) -> Response<Body> {
+        if !counts(&request) {
+            return self.send(request).await;
+        }
+        let _turn = self.one_write.lock().await;
+        let (number, strike) = self.state.lock().expect("the proxy's state").note(&request);
+        if strike == Some(Strike::Before) {
+            return self.kill();
+        }
+        if self.state.lock().expect("the proxy's state").dead {
+            return gone();
+        }
+        let deed = {
+            let mut state = self.state.lock().expect("the proxy's state");
+            state.deed.take_if(|(at, _)| *at == number)
+        };
+        if let Some((_, deed)) = deed {
+            deed.await;
+        }
+        let response = self.send(request).await;
+        self.state.lock().expect("the proxy's state").writes[number].delivered = true;
+        if strike == Some(Strike::After) {
+            return self.kill();
+        }
+        response
+    }
+}
+
+fn counts(request: &Request<Bytes>) -> bool {
     let path = request.uri().path();
     let writes = matches!(
         *request.method(),
@@ -180,7 +266,7 @@ enum Strike {
 
 impl Recorded {
     /// Writes the request down; returns its place, and whether to strike at it.
-    fn note(&mut self, request: &Request) -> (usize, Option<Strike>) {
+    fn note(&mut self, request: &Request<Bytes>) -> (usize, Option<Strike>) {
         let agent = request.headers().get(header::USER_AGENT);
         self.writes.push(Write {
             method: request.method().clone(),
@@ -206,12 +292,10 @@ impl Recorded {
 }
 
 impl Shared {
-    async fn send(&self, request: Request) -> Response {
+    async fn send(&self, request: Request<Bytes>) -> Response<Body> {
         let (parts, body) = request.into_parts();
-        let Ok(bytes) = to_bytes(body, usize::MAX).await else {
-            return gone();
-        };
-        let mut forwarded = axum::http::Request::new(kube::client::Body::from(bytes));
+        let resource = watched(&parts.uri);
+        let mut forwarded = Request::new(kube::client::Body::from(body));
         *forwarded.method_mut() = parts.method;
         *forwarded.uri_mut() = parts
             .uri
@@ -230,12 +314,15 @@ impl Shared {
         }
         match self.client.send(forwarded).await {
             // Watches stream through: nothing here waits for the end of a body.
-            Ok(answer) => answer.map(Body::new),
+            Ok(answer) => answer.map(|body| match resource {
+                Some(resource) => self.watches.tap(resource, Body::new(body)),
+                None => Body::new(body),
+            }),
             Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
         }
     }
 
-    fn kill(&self) -> Response {
+    fn kill(&self) -> Response<Body> {
         let operator = {
             let mut state = self.state.lock().expect("the proxy's state");
             state.dead = true;
@@ -246,6 +333,30 @@ impl Shared {
     }
 }
 
-fn gone() -> Response {
+fn gone() -> Response<Body> {
     StatusCode::SERVICE_UNAVAILABLE.into_response()
+}
+
+/// An error as the API server words it.
+pub fn status(code: u16, reason: &str, message: &str) -> Value {
+    json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": reason, "code": code,
+    })
+}
+
+/// The answer `code` to a request of `method`.
+fn refusal(method: &Method, code: u16) -> Response<Body> {
+    let reason = match code {
+        401 => "Unauthorized",
+        409 if method == Method::POST => "AlreadyExists",
+        409 => "Conflict",
+        429 => "TooManyRequests",
+        503 => "ServiceUnavailable",
+        504 => "Timeout",
+        _ => "InternalError",
+    };
+    let code = StatusCode::from_u16(code).expect("a status");
+    let body = status(code.as_u16(), reason, "the test wants it so").to_string();
+    (code, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
