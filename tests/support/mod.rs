@@ -22,6 +22,7 @@
 pub mod artifact;
 pub mod audit;
 pub mod catalog;
+pub mod chaos;
 pub mod chat;
 pub mod cluster;
 pub mod edge;
@@ -30,6 +31,7 @@ pub mod helm;
 pub mod image;
 pub mod install;
 pub mod installation;
+pub mod invariants;
 pub mod item;
 pub mod kubectl;
 pub mod local;

@@ -25,6 +25,15 @@ impl Drop for Rollout {
 impl TestNamespace {
     /// Makes every pod of this namespace ready, unless there is a node that does so for real.
     pub fn pods_become_ready(&self) -> Rollout {
+        self.play(|_| false)
+    }
+
+    /// The same, and the pods of Jobs succeed.
+    pub fn pods_run_to_their_end(&self) -> Rollout {
+        self.play(|pod| pod.labels().contains_key("batch.kubernetes.io/job-name"))
+    }
+
+    fn play(&self, ends: fn(&Pod) -> bool) -> Rollout {
         if self.cluster.lacks_node().is_none() {
             return Rollout(None);
         }
@@ -37,10 +46,14 @@ impl TestNamespace {
         Rollout(Some(tokio::spawn(async move {
             loop {
                 let list = pods.list(&Default::default()).await;
-                for pod in list.into_iter().flatten().filter(|pod| !is_ready(pod)) {
+                for pod in list.into_iter().flatten().filter(|pod| !is_over(pod)) {
                     let ready =
                         json!({"type": "Ready", "status": "True", "lastTransitionTime": now()});
-                    let status = json!({"status": {"phase": "Running", "conditions": [ready]}});
+                    let status = if ends(&pod) {
+                        json!({"status": {"phase": "Succeeded"}})
+                    } else {
+                        json!({"status": {"phase": "Running", "conditions": [ready]}})
+                    };
                     let name = pod.name_any();
                     let params = PatchParams::default();
                     // It may be gone already; the next round sees.
@@ -52,6 +65,15 @@ impl TestNamespace {
             }
         })))
     }
+}
+
+/// Whether there is nothing to do for a pod: it is ready, or has ended.
+fn is_over(pod: &Pod) -> bool {
+    let phase = pod
+        .status
+        .as_ref()
+        .and_then(|status| status.phase.as_deref());
+    phase == Some("Succeeded") || is_ready(pod)
 }
 
 fn is_ready(pod: &Pod) -> bool {
