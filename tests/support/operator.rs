@@ -25,6 +25,37 @@ pub struct Launch {
     platform: String,
     options: Vec<String>,
     proxy: Option<ApiProxy>,
+    clock: Option<Clock>,
+}
+
+/// A wall clock that is wrong.
+pub struct Clock {
+    library: PathBuf,
+    offset: String,
+}
+
+impl Clock {
+    /// One that is wrong by `offset`, as `+400d`; the monotonic clock is not touched. None where libfaketime is not
+    /// installed, and the test that needs it skips itself.
+    ///
+    /// # Panics
+    /// Where it is not installed on CI, which skips nothing.
+    pub fn wrong_by(offset: &str) -> Option<Self> {
+        let architecture = std::env::consts::ARCH;
+        let library = format!("/usr/lib/{architecture}-linux-gnu/faketime/libfaketimeMT.so.1");
+        let library = PathBuf::from(library);
+        if library.exists() {
+            let offset = offset.to_owned();
+            return Some(Self { library, offset });
+        }
+        let missing = "libfaketime is missing: install Debian's package faketime";
+        assert!(
+            std::env::var_os("CI").is_none_or(|ci| ci != "true"),
+            "{missing}"
+        );
+        eprintln!("skipped: {missing}");
+        None
+    }
 }
 
 /// A running operator, killed when dropped.
@@ -95,6 +126,7 @@ impl TestNamespace {
             namespace: self.name.clone(),
             principal,
             proxy: None,
+            clock: None,
         };
         File::create(&launch.log).expect("a log file");
         let kubeconfig = self.cluster.kubeconfig(&launch.principal.token, None);
@@ -142,6 +174,13 @@ impl Launch {
         self
     }
 
+    /// With this clock. Certificates are judged by it, too: only through a proxy, which has none.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
     /// Through a proxy, which then can kill it.
     pub async fn through_proxy(mut self, test: &TestNamespace) -> Self {
         let proxy = ApiProxy::start(self.principal.client.clone()).await;
@@ -182,7 +221,14 @@ impl Launch {
             .append(true)
             .open(&self.log)
             .expect("the log file");
-        Command::new(env!("CARGO_BIN_EXE_installation-operator"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_installation-operator"));
+        if let Some(clock) = &self.clock {
+            command
+                .env("LD_PRELOAD", &clock.library)
+                .env("FAKETIME", &clock.offset)
+                .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
+        command
             .args([
                 "controller",
                 "--namespace",
