@@ -94,3 +94,16 @@ async fn no_secret_leaves_the_secrets() {
         assert_hidden(secret, &visible);
     }
 }
+
+#[tokio::test]
+async fn of_secrets_config_maps_and_pods_nothing_but_metadata_is_watched() {
+    let test = TestNamespace::new("metadata").await;
+    let operator = test.operator().await.through_proxy(&test).await.start();
+    test.install_wiki().await;
+    let watched = operator.proxy().watched();
+    for resource in ["secrets", "configmaps", "pods", "persistentvolumeclaims"] {
+        let mut accepted = watched[resource].iter();
+        let alone = accepted.all(|types| types.contains("PartialObjectMetadata"));
+        assert!(alone, "{resource}: {:?}", watched[resource]);
+    }
+}

@@ -1,6 +1,7 @@
 //! A proxy between an operator and the API server: it writes down every write, can kill the operator at one, and does to
 //! requests and watches what a network and a busy API server do.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::process::Child;
 use std::sync::{Arc, Mutex, Weak};
@@ -65,6 +66,8 @@ struct Shared {
 #[derive(Default)]
 struct Recorded {
     writes: Vec<Write>,
+    /// The media types that each resource is watched in.
+    watched: BTreeMap<String, BTreeSet<String>>,
     armed: Option<(Moment, usize)>,
     operator: Option<Weak<Mutex<Child>>>,
     deed: Option<(usize, BoxFuture<'static, ()>)>,
@@ -154,6 +157,11 @@ impl ApiProxy {
         self.state().writes.clone()
     }
 
+    /// The media types that each resource has been watched in.
+    pub fn watched(&self) -> BTreeMap<String, BTreeSet<String>> {
+        self.state().watched.clone()
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, Recorded> {
         self.shared.state.lock().expect("the proxy's state")
     }
@@ -194,6 +202,13 @@ async fn converse(connection: TcpStream, shared: Arc<Shared>) {
 
 impl Shared {
     async fn answer(&self, request: Request<Bytes>) -> Result<Response<Body>, Broken> {
+        if let Some(resource) = watched(request.uri()) {
+            let accepted = request.headers().get(header::ACCEPT);
+            let accepted = accepted.and_then(|accepted| accepted.to_str().ok());
+            let mut state = self.state.lock().expect("the proxy's state");
+            let known = state.watched.entry(resource).or_default();
+            known.insert(accepted.unwrap_or_default().to_owned());
+        }
         let target = request.uri().to_string();
         let fault = {
             let mut faults = self.faults.lock().expect("the proxy's faults");
