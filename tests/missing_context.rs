@@ -79,6 +79,7 @@ const CASES: &[Case] = &[
     case("IOPS floor", INCOMPLETE, "storageIOPS:FLOOR", ("missing_context", "what_a_volume_asks_of_storage")),
     case("storage that serves a shared volume", INCOMPLETE, "storageAccess:shared", ("missing_context", "what_a_volume_asks_of_storage")),
     case("edge of the Platform", INCOMPLETE, "edge:NODE:ENDPOINT", ("missing_context", "an_edge_for_a_public_endpoint")),
+    case("domain that the namespace may use", INCOMPLETE, "domain:NODE:ENDPOINT", ("missing_context", "a_domain_for_the_namespace")),
     case("domain of a chosen host name", INCOMPLETE, "domain:HOSTNAME", ("hostnames", "a_chosen_host_name_is_used_where_the_namespace_may_use_its_domain")),
     case("host name, taken", INCOMPLETE, "hostname:HOSTNAME", ("hostnames", "of_two_installations_in_two_namespaces_one_has_a_host_name")),
     case("address of a TCP or UDP endpoint", INCOMPLETE, "address:NODE:ENDPOINT", ("public_addresses", "an_address_is_awaited_before_anything_runs_and_then_pinned")),
@@ -295,6 +296,25 @@ async fn an_edge_for_a_public_endpoint() {
         "gateway": {"name": "edge", "namespace": "gateway-system"},
     }}))
     .await;
+    test.heals("wiki").await;
+}
+
+#[tokio::test]
+async fn a_domain_for_the_namespace() {
+    let test = TestNamespace::new("domain").await;
+    let _operator = test.operator().await.platform(&test.name).start();
+    let edge = |namespaces: Value| {
+        json!({"edge": {
+            "domains": [{"domain": "apps.example.org", "namespaces": namespaces}],
+            "gateway": {"name": "edge", "namespace": "gateway-system"},
+        }})
+    };
+    test.platform(edge(json!(["another"]))).await;
+    let item = test.item().await.public();
+    test.create(&item.installation("wiki").build()).await;
+    test.waits_for("wiki", "domain:web:http").await;
+    test.write_platform(edge(json!(["another", test.name])))
+        .await;
     test.heals("wiki").await;
 }
 

@@ -27,8 +27,10 @@ use crate::document::result::Status;
 
 /// Write a context file from a cluster: what an item would be installed with there.
 ///
-/// Reads with your own rights, and no Secret: a value that an Installation takes from one is stood in for. What is wrong
-/// or missing goes to standard error. Exit status: 0 VALID, 1 INVALID, 2 something cannot be read, 3 INCOMPLETE.
+/// Reads with your own rights, and no Secret: a value that an Installation takes from one is stood in for. What the
+/// cluster does not have is left out, and `resolve` with the file says so. What is wrong or missing in the Installation
+/// itself goes to standard error. Exit status: 0 written whole, 1 something of the Installation is INVALID, 2 something
+/// cannot be read, 3 something of it is missing.
 #[derive(Debug, Args)]
 pub struct Context {
     /// The namespace of the Installation.
