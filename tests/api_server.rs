@@ -838,6 +838,27 @@ async fn placement_terms_are_terms_and_labels() {
     }
 }
 
+#[tokio::test]
+async fn a_domain_of_the_edge_is_a_dns_name() {
+    let test = TestNamespace::new("domain").await;
+    let platform = |domain: &str| {
+        json!({
+            "apiVersion": "install.musher.dev/v1alpha1",
+            "kind": "Platform",
+            "metadata": {"name": test.name},
+            "spec": {"edge": {"domains": [{"domain": domain}]}},
+        })
+    };
+    test.try_create(&platform("apps.example.org"))
+        .await
+        .unwrap();
+    let long = format!("{}.example.org", "a".repeat(64));
+    for domain in ["apps..example.org", "a.-b.org", "Apps.example.org", &long] {
+        test.assert_refused(domain, platform(domain), "spec.edge.domains[0].domain")
+            .await;
+    }
+}
+
 fn profile(name: &str) -> Value {
     json!({
         "apiVersion": "install.musher.dev/v1alpha1",

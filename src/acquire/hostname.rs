@@ -112,6 +112,19 @@ impl<'a> Domains<'a> {
     }
 }
 
+/// What `namespace` sees of `domains`: those that it may use, and nothing of who else may.
+pub fn own(domains: &[Domain], namespace: &str) -> Vec<Domain> {
+    let seen = Domains {
+        all: domains,
+        namespace,
+    };
+    let own = seen.allowed().map(|domain| Domain {
+        domain: domain.to_owned(),
+        namespaces: None,
+    });
+    own.collect()
+}
+
 /// A host name that an endpoint is reached by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Public {
@@ -181,6 +194,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_domains_of_others_are_not_seen() {
+        let domains =
+            |domains| -> Vec<Domain> { serde_json::from_value(domains).expect("domains") };
+        let before = domains(json!([
+            {"domain": "example.org"},
+            {"domain": "ops.example.org", "namespaces": ["ops"]},
+            {"domain": "demo.example.org", "namespaces": ["demo", "ops"]},
+        ]));
+        let after = domains(json!([
+            {"domain": "example.org", "namespaces": ["demo"]},
+            {"domain": "demo.example.org", "namespaces": ["demo"]},
+        ]));
+        assert_eq!(own(&before, "demo"), own(&after, "demo"));
+        assert_ne!(own(&before, "ops"), own(&after, "ops"));
+    }
 
     #[test]
     fn the_longest_domain_around_a_host_name_says_who_may_use_it() {

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::names;
 use super::status::InstallationStatus;
 
 /// One installed application. The operator resolves the blueprint completely, persists what it generated and chose,
@@ -259,9 +260,7 @@ pub struct Hostnames(#[schemars(extend("maxProperties" = 64))] pub BTreeMap<Stri
 pub struct Hostname(
     #[schemars(
         length(min = 1, max = 253),
-        regex(
-            pattern = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?([.][a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$"
-        )
+        regex(pattern = names::DNS_NAME)
     )]
     pub String,
 );

@@ -5,6 +5,9 @@ use data_encoding::BASE32_NOPAD;
 use sha2::{Digest as _, Sha256};
 use strum::{AsRefStr, Display, EnumIter};
 
+/// What a DNS name in small letters looks like: labels of at most 63 characters.
+pub(super) const DNS_NAME: &str =
+    "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?([.][a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$";
 /// Guards an Installation until its deletion policy is carried out.
 pub const FINALIZER: &str = "install.musher.dev/finalizer";
 /// The field manager of every object the operator applies or creates.

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
+use super::names;
 use super::placement::PlacementTerms;
 use super::pods::PodTerms;
 
@@ -136,7 +137,7 @@ pub struct Domain {
     /// For example `apps.example.org`.
     #[schemars(
         length(min = 1, max = 180),
-        regex(pattern = "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")
+        regex(pattern = names::DNS_NAME)
     )]
     pub domain: String,
     /// The namespaces that may use it; every one when left out.

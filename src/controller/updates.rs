@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::history::Version;
 use super::shell::Shell;
 use crate::acquire::catalog::Claims;
-use crate::acquire::{Findings, Reader, address, connection, offer, published, variable};
+use crate::acquire::{Findings, Reader, address, connection, hostname, offer, published, variable};
 use crate::api::{Installation, component_revision};
 use crate::contract::contracts::Contracts;
 use crate::contract::item::Lookup;
@@ -85,13 +85,16 @@ impl Shell {
         let mut offered = offer::select(accepted.contracts(), &platform, None, &mut ignored);
         // What is not on offer any more is no update: nothing could be selected instead.
         if ignored.missing.is_empty() {
-            let pinned = &version.pins.platform;
+            let mut pinned = version.pins.platform.clone();
+            for edge in [&mut offered.edge, &mut pinned.edge].into_iter().flatten() {
+                edge.domains = hostname::own(&edge.domains, &reader.namespace);
+            }
             // Of the Platform or of the namespace, whichever says one.
             let level =
                 std::mem::replace(&mut offered.pods.security_level, pinned.pods.security_level);
             let differs = level != pinned.pods.security_level;
             changed.extend(differs.then(|| "pod security level".to_owned()));
-            changed.extend((offered != *pinned).then(|| format!("Platform {name}")));
+            changed.extend((offered != pinned).then(|| format!("Platform {name}")));
         }
         Ok(changed)
     }
