@@ -30,18 +30,19 @@ pub struct Contracts {
     pub digest: Digest,
     /// The blueprint's bytes as they stood.
     pub source: Arc<[u8]>,
-    /// The contract of each node; the keys are exactly those of `blueprint.components`.
+    /// The contract of each node of `blueprint`; of a blueprint of which something is missing, of those that are known.
     pub components: BTreeMap<String, Arc<ComponentContract>>,
 }
 
 impl Contracts {
-    /// Every node by name, as authored and with the component that it deploys.
+    /// Every node whose component is known, by name, as authored and with that component.
     pub fn nodes(&self) -> impl Iterator<Item = (&str, &Node, &Component)> {
-        let authored = self.blueprint.spec.components.iter();
-        // Both maps have the same keys, hence the same order.
-        authored
-            .zip(self.components.values())
-            .map(|((name, node), contract)| (name.as_str(), node, &contract.component))
+        let mut authored = self.blueprint.spec.components.iter();
+        // Both maps are in the order of their names, so that one pass through them is enough.
+        self.components.iter().filter_map(move |(name, contract)| {
+            let (_, node) = authored.find(|(authored, _)| *authored == name)?;
+            Some((name.as_str(), node, &contract.component))
+        })
     }
 
     /// The contract that `node` deploys.
@@ -61,5 +62,44 @@ impl Contracts {
                     && inputs.get(input).is_some_and(|input| input.sensitive)
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::contract::{Item, Published, validate_item};
+    use crate::document::result::Profile;
+
+    #[test]
+    fn a_node_without_a_component_is_passed_over_and_moves_no_other() {
+        let missing = |name: &str| {
+            format!(
+                "{name}: {{ componentRef: 00000000-0000-0000-0000-000000000001, revision: 1, compute: {{ profile: general.standard.small }} }}"
+            )
+        };
+        let known = |name: &str| format!("{name}: {{ componentRef: ./{name}.yaml }}");
+        let blueprint = format!(
+            "specVersion: v1\nkind: BLUEPRINT\nmetadata: {{ slug: app, revision: 1, description: An application. }}\nspec:\n  components:\n    {}\n    {}\n    {}\n    {}\n",
+            missing("aa"),
+            known("bb"),
+            missing("cc"),
+            known("dd"),
+        );
+        let component = "specVersion: v1\nkind: COMPONENT\nmetadata: { revision: 1, description: Elsewhere. }\nspec: { type: EXTERNAL, contract: { outputs: { url: { schema: { type: string }, description: Where., from: { value: here } } } } }\n";
+        let files = [
+            ("blueprint.yaml", blueprint.as_str()),
+            ("bb.yaml", component),
+            ("dd.yaml", component),
+        ]
+        .map(|(path, text)| (path, text.as_bytes().to_vec()));
+        let item = Item::from_files("app", files);
+        let validation = validate_item(&item, &Published::default(), Profile::Document);
+        assert_eq!(validation.contracts, None);
+        let contracts = validation.partial.expect("nothing is wrong");
+        let nodes: Vec<_> = contracts
+            .nodes()
+            .map(|(name, node, _)| (name, node.component_ref.as_str()))
+            .collect();
+        assert_eq!(nodes, [("bb", "./bb.yaml"), ("dd", "./dd.yaml")]);
     }
 }

@@ -143,6 +143,82 @@ fn values_are_checked_without_coercion() {
 }
 
 #[test]
+fn a_bound_itself_is_within_unless_it_is_exclusive() {
+    let string = |count: usize| json!("x".repeat(count));
+    let array = |count: usize| json!(vec![1; count]);
+    for (keyword, bound, kind, below, at, above) in [
+        ("minLength", 2, "string", string(1), string(2), string(3)),
+        ("maxLength", 2, "string", string(1), string(2), string(3)),
+        ("minItems", 2, "array", array(1), array(2), array(3)),
+        ("maxItems", 2, "array", array(1), array(2), array(3)),
+        ("minimum", 2, "number", json!(1.5), json!(2), json!(2.5)),
+        ("maximum", 2, "number", json!(1.5), json!(2), json!(2.5)),
+        (
+            "exclusiveMinimum",
+            2,
+            "number",
+            json!(1.5),
+            json!(2),
+            json!(2.5),
+        ),
+        (
+            "exclusiveMaximum",
+            2,
+            "number",
+            json!(1.5),
+            json!(2),
+            json!(2.5),
+        ),
+    ] {
+        let mut constraint = json!({"type": kind});
+        constraint[keyword] = json!(bound);
+        if kind == "array" {
+            constraint["items"] = json!({"type": "integer"});
+        }
+        let schema = schema(constraint);
+        let is_least = keyword.to_lowercase().contains("min");
+        let is_exclusive = keyword.starts_with("exclusive");
+        for (value, admitted) in [(below, !is_least), (at, !is_exclusive), (above, is_least)] {
+            let expected = (!admitted).then_some(keyword);
+            let found = schema
+                .check(&value)
+                .err()
+                .map(|violation| violation.keyword);
+            assert_eq!(found, expected, "{keyword}: {value}");
+        }
+    }
+}
+
+#[test]
+fn a_violation_names_the_keyword_and_what_it_asks_for() {
+    for (constraint, value, message) in [
+        (
+            json!({"type": "string"}),
+            json!(1),
+            "`type` fails: the value has to be of type string",
+        ),
+        (
+            json!({"type": "string", "minLength": 2}),
+            json!("a"),
+            "`minLength` fails: at least 2 characters are due",
+        ),
+        (
+            json!({"type": "integer", "maximum": 2}),
+            json!(3),
+            "`maximum` fails: the value has to be at most 2",
+        ),
+        (
+            json!({"type": "integer", "exclusiveMinimum": 2}),
+            json!(2),
+            "`exclusiveMinimum` fails: the value has to be more than 2",
+        ),
+    ] {
+        let violation = schema(constraint).check(&value).expect_err("refused");
+        assert_eq!(violation.to_string(), message);
+    }
+}
+
+#[test]
 fn a_violation_never_shows_the_value() {
     let strict = schema(json!({"type": "string", "pattern": "^x$", "enum": ["x"]}));
     let violation = strict.check(&json!("hunter2")).expect_err("no member");
