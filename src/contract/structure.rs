@@ -204,7 +204,7 @@ fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let more = names.len().saturating_sub(NAMES);
     let mut text = names
         .iter()
-        .take(if more > 0 { NAMES } else { names.len() })
+        .take(NAMES)
         .map(|name| format!("`{}`", short(name)))
         .collect::<Vec<_>>()
         .join(", ");
