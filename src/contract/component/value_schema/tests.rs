@@ -232,15 +232,36 @@ fn a_violation_never_shows_the_value() {
 
 #[test]
 fn a_schema_may_nest_sixteen_deep_and_no_deeper() {
-    let nested = |depth: usize| {
-        let mut value = json!({"type": "string"});
-        for _ in 0..depth {
-            value = json!({"type": "array", "items": value});
-        }
-        schema(value)
+    let in_items = |inner| json!({"type": "array", "items": inner});
+    let in_properties = |inner| json!({"type": "object", "properties": {"a": inner}, "additionalProperties": false});
+    for around in [in_items as fn(Value) -> Value, in_properties] {
+        let nested = |depth: usize| {
+            let text = json!({"type": "string"});
+            schema((0..depth).fold(text, |inner, _| around(inner)))
+        };
+        assert_eq!(nested(16).fault(), None);
+        assert!(nested(17).fault().is_some());
+    }
+}
+
+#[test]
+fn what_is_required_is_declared() {
+    let requiring = |name: &str| {
+        let text = json!({"type": "string"});
+        schema(
+            json!({"type": "object", "properties": {"a": text}, "additionalProperties": false, "required": [name]}),
+        )
     };
-    assert_eq!(nested(16).fault(), None);
-    assert!(nested(17).fault().is_some());
+    assert_eq!(requiring("a").fault(), None);
+    let fault = requiring("b").fault().expect("undeclared");
+    assert!(fault.starts_with("`required` names `b`"), "{fault}");
+}
+
+#[test]
+fn members_are_listed_as_they_were_written() {
+    let listed = schema(json!({"type": "string", "enum": ["b", "a"]}));
+    let members = listed.r#enum.as_deref();
+    assert_eq!(members, Some([json!("b"), json!("a")].as_slice()));
 }
 
 #[test]
