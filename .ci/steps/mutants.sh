@@ -72,7 +72,7 @@ for argument in "$@"; do
   case $argument in --file* | -f*) rooms=() ;; esac
 done
 # In place, because the crate is a copy already and what was built of its dependencies stays. Fewer random cases than
-# in a test run: a mutant survives few of them, or all.
-PROPTEST_CASES=64 exec nice -n 15 cargo mutants --in-place --dir "$directory" --output "$target" \
+# in a test run: a mutant survives few of them, or all. And no backtraces of the tests that are meant to fail.
+RUST_BACKTRACE=0 PROPTEST_CASES=64 exec nice -n 15 cargo mutants --in-place --dir "$directory" --output "$target" \
   "${rooms[@]}" --exclude '**/testing.rs' --exclude '**/properties/**' \
   --cargo-arg=--offline --minimum-test-timeout 90 "$@" -- --lib --test conformance
