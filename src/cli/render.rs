@@ -1,4 +1,4 @@
-//! `render ITEM`: the Kubernetes objects that an item becomes, without a cluster, secrets redacted.
+//! `render ITEM`: the Kubernetes objects that an item becomes, without a cluster, secrets redacted unless they are asked for.
 
 use std::io::{self, Write};
 
@@ -20,6 +20,9 @@ use crate::materialize::objects;
 pub struct Render {
     #[command(flatten)]
     offline: Offline,
+    /// Print the environments with their values, as they arrive in the pods: those of the context file, and stand-ins.
+    #[arg(long)]
+    show_secrets: bool,
 }
 
 impl Render {
@@ -40,7 +43,11 @@ impl Render {
         match rendered {
             Some(objects) => {
                 for secret in &objects.environments {
-                    document(out, &secret.redacted())?;
+                    if self.show_secrets {
+                        document(out, secret.expose())?;
+                    } else {
+                        document(out, &secret.redacted())?;
+                    }
                 }
                 for claim in &objects.volumes {
                     document(out, claim)?;
