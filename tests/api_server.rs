@@ -846,7 +846,10 @@ async fn a_domain_of_the_edge_is_a_dns_name() {
             "apiVersion": "install.musher.dev/v1alpha1",
             "kind": "Platform",
             "metadata": {"name": test.name},
-            "spec": {"edge": {"domains": [{"domain": domain}]}},
+            "spec": {"edge": {
+                "domains": [{"domain": domain}],
+                "gateway": {"name": "edge", "namespace": "gateway-system"},
+            }},
         })
     };
     test.try_create(&platform("apps.example.org"))
