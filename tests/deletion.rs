@@ -7,14 +7,14 @@ use installation_operator::api::Installation;
 use installation_operator::api::condition::ConditionType;
 use installation_operator::api::names::{self, IDENTITY_LABEL, Precious};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret};
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use support::install::object;
 use support::item::{PASSWORD, SLUG, TITLE};
-use support::wait::eventually;
-use support::{NOTHING, TestNamespace, installation};
+use support::wait::{condition, eventually};
+use support::{Item, NOTHING, TestNamespace, installation};
 
 const GUARD: &str = "backup.example.org/guard";
 
@@ -184,4 +184,48 @@ async fn an_installation_whose_claim_is_lost_still_goes() {
     test.delete("wiki").await;
     test.wait_until_gone("wiki").await;
     assert_eq!(test.stock().await.counts(), NOTHING);
+}
+
+#[tokio::test]
+async fn who_begins_anew_waits_for_the_volume_of_its_former_life_and_misses_nothing() {
+    let test = TestNamespace::new("anew").await;
+    let _operator = test.operator().await.start();
+    let item = Item::one_of_each(&test.cluster).await;
+    let town = installation("town")
+        .inline(SLUG, item.files)
+        .with("deletionPolicy", json!("Delete"))
+        .build();
+    test.create(&town).await;
+    test.wait_until_materialized("town").await;
+    // A pod that uses the volume, on a cluster node that never lets it end.
+    let volume = names::volume("town", "store", "data");
+    test.create(&object::<Pod>(json!({
+        "metadata": {"name": "user"},
+        "spec": {
+            "nodeName": "nowhere",
+            "containers": [{"name": "user", "image": "none"}],
+            "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": volume}}],
+        },
+    })))
+    .await;
+    test.delete("town").await;
+    test.wait_until_gone("town").await;
+    let claims = test.api::<PersistentVolumeClaim>();
+    let former = claims.get(&volume).await.expect("it is on its way");
+    assert!(former.metadata.deletion_timestamp.is_some());
+
+    test.create(&town).await;
+    test.wait_until_materialized("town").await;
+    let now = DeleteParams::default().grace_period(0);
+    test.api::<Pod>()
+        .delete("user", &now)
+        .await
+        .expect("it goes");
+    eventually("a volume of its own", async || {
+        let found = claims.get_opt(&volume).await.ok()??;
+        (found.uid() != former.uid()).then_some(())
+    })
+    .await;
+    let told = test.wait_until_materialized("town").await;
+    assert_ne!(condition(&told, ConditionType::Ready).1, "StateLost");
 }

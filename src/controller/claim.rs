@@ -140,7 +140,11 @@ impl Shell {
                 }
             }
         };
-        let volumes = shelf.volumes.iter().map(ResourceExt::name_any).collect();
+        // One that is being deleted and that no claim names yet is of a former life of the identity, and takes no data of
+        // this one along.
+        let standing = shelf.volumes.iter();
+        let standing = standing.filter(|volume| volume.metadata.deletion_timestamp.is_none());
+        let volumes = standing.map(ResourceExt::name_any).collect();
         let claim = Claim::read(&secret, identity)?;
         let same_holder = claim.holder == wanted;
         self.refuse_rival(installation, &claim).await?;
