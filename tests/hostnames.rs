@@ -173,7 +173,7 @@ async fn of_two_installations_in_two_namespaces_one_has_a_host_name() {
 }
 
 #[tokio::test]
-async fn who_comes_back_to_a_host_name_that_somebody_else_has_by_then_leads_nowhere_and_waits() {
+async fn who_comes_back_to_a_host_name_that_somebody_else_has_by_then_waits_and_keeps_the_others() {
     let home = TestNamespace::new("host-back").await;
     let other = TestNamespace::new("host-back-o").await;
     let wanted = hostname(&home, "wiki");
@@ -185,7 +185,21 @@ async fn who_comes_back_to_a_host_name_that_somebody_else_has_by_then_leads_nowh
         other.operator_living_in(&home).await.platform(&other.name),
     );
     let _operators = (launches.0.start(), launches.1.start());
-    let text = wiki(&home, &wanted).await;
+    let own = hostname(&home, "admin");
+    let item = home.item().await.public();
+    let item = item
+        .edited(
+            "blueprint.yaml",
+            "http: PUBLIC",
+            "http: PUBLIC, admin: PUBLIC",
+        )
+        .edited(
+            "web.yaml",
+            "    endpoints:\n",
+            "    endpoints:\n      admin: { targetPort: 8081, protocol: HTTP }\n",
+        );
+    let chosen = json!({"web": {"http": wanted, "admin": own}});
+    let text = item.installation("wiki").with("hostnames", chosen).build();
     home.create(&text).await;
     home.wait_until_materialized("wiki").await;
     home.delete("wiki").await;
@@ -202,18 +216,22 @@ async fn who_comes_back_to_a_host_name_that_somebody_else_has_by_then_leads_nowh
         .await;
     assert_eq!(deferred(&waiting).0, [format!("hostname:{wanted}")]);
     home.wait_until_quiet().await;
-    assert_eq!(routed(&home).await, [""; 0]);
+    assert_eq!(routed(&home).await, [&*own]);
+    assert_eq!(claimed(&home).await, [&*own, &*wanted]);
     let found = home.api::<Installation>().get("wiki").await.expect("it");
     let endpoints = found.status.expect("a status").endpoints;
-    let mut public = endpoints
+    let public = endpoints
         .iter()
         .filter_map(|endpoint| endpoint.public_address.as_ref());
-    assert_eq!(public.next(), None);
+    let public: Vec<&String> = public.collect();
+    assert_eq!(public, [&format!("https://{own}")]);
 
     other.delete("wiki").await;
     other.wait_until_gone("wiki").await;
     eventually("the route to be back", async || {
-        (routed(&home).await == [&*wanted]).then_some(())
+        let mut routed = routed(&home).await;
+        routed.sort();
+        (routed == [&*own, &*wanted]).then_some(())
     })
     .await;
 }

@@ -55,6 +55,10 @@ impl Shell {
         self.claim_hostnames(installation, &plan.context.allocations, findings)
             .await?;
         if findings.status() != Status::Valid {
+            // Who waits for one host name has no other that somebody else could use.
+            let kept = current.map(|(version, _)| version.snapshot.allocations().clone());
+            self.release_hostnames(installation, &kept.unwrap_or_default())
+                .await?;
             return Ok(None);
         }
         let Some(version) =

@@ -2,7 +2,7 @@
 //! in the operator's own namespace that is named after it, has it until it is let go. The holder is known by namespace and
 //! identity, so that it finds its host names again after a restore.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -111,8 +111,8 @@ impl Shell {
         Ok(())
     }
 
-    /// Claims every host name of `allocations`, and says which of them the Installation has then. Of one that somebody else
-    /// has, `findings` tell, and what was claimed just now is let go again: who waits has nothing that another could use.
+    /// Claims every host name of `allocations` that is to be had, and says which of them the Installation has then. Of one
+    /// that somebody else has, `findings` tell.
     ///
     /// # Errors
     /// As [`Self::check_hostnames`], and what writing ends in.
@@ -123,8 +123,7 @@ impl Shell {
         findings: &mut Findings,
     ) -> Result<BTreeSet<String>, Failure> {
         let home = self.home();
-        let (mut held, mut made) = (BTreeSet::new(), BTreeMap::new());
-        let mut is_refused = false;
+        let mut held = BTreeSet::new();
         for public in hostname::of(allocations) {
             let claim = Claim::of(installation, &public.hostname);
             let name = names::hostname_claim(&public.hostname);
@@ -135,25 +134,13 @@ impl Shell {
                         .await?
                 }
             };
-            match created {
-                Created::New(secret) => {
-                    made.insert(public.hostname, secret);
-                }
-                Created::Found(secret) => {
-                    if self.admit(installation, &public, &secret, findings)? {
-                        held.insert(public.hostname);
-                    } else {
-                        is_refused = true;
-                    }
-                }
+            let is_held = match created {
+                Created::New(_) => true,
+                Created::Found(secret) => self.admit(installation, &public, &secret, findings)?,
+            };
+            if is_held {
+                held.insert(public.hostname);
             }
-        }
-        if is_refused {
-            for secret in made.values() {
-                self.let_go(secret).await?;
-            }
-        } else {
-            held.extend(made.into_keys());
         }
         Ok(held)
     }

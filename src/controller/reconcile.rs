@@ -226,7 +226,6 @@ async fn advance(
         pass.updates = shell
             .changed_outside(installation, reader, pass.current.as_ref())
             .await?;
-        shell.note_hostnames(reader, pass.allocations());
     } else if let Some(start) = Start::of(&intent, &history, &mut findings)?
         && let Some(plan) = shell
             .plan(
@@ -273,6 +272,7 @@ async fn advance(
     } else {
         &mut of_another_spec
     };
+    shell.note_hostnames(reader, pass.allocations());
     let hostnames = shell
         .claim_hostnames(installation, pass.allocations(), of_its_hostnames)
         .await?;
@@ -296,16 +296,11 @@ async fn advance(
     }
     pass.findings = Some(findings);
 
-    let is_news = is_news(installation, pass);
-    if is_news && pass.current.is_none() {
-        shell
-            .release_hostnames(installation, pass.allocations())
-            .await?;
-    }
     // A record is told of before anything is made from it.
     if pass.current.as_ref().map(|(version, _)| version.number) != told(installation) {
         shell.report(installation, pass, None).await?;
     }
+    let mut applied = None;
     if let Some((version, accepted)) = &pass.current {
         let owner = Owner::of(installation);
         let mut objects = Objects {
@@ -314,23 +309,25 @@ async fn advance(
         };
         objects.lead_only(&hostnames);
         let record = history.record(version.number)?;
-        let applied = shell
+        let outcome = shell
             .apply(&owner, record, &objects, &claim.claim.volumes)
             .await?;
-        // Routes come first: until they are other ones, a host name that nobody has would still lead here.
-        if is_news {
-            shell
-                .release_hostnames(installation, pass.allocations())
-                .await?;
-        }
-        let latest = history.latest().map(|latest| latest.number);
-        let may_prune = applied.is_settled && latest == Some(version.number);
-        pass.applied = Some(applied);
-        if may_prune {
-            shell
-                .prune_history(installation, claim.claim.versions, &shelf, &history)
-                .await?;
-        }
+        applied = Some(outcome);
+    }
+    // Routes come first: until they are other ones, a host name that nobody has would still lead here.
+    if is_news(installation, pass) {
+        shell
+            .release_hostnames(installation, pass.allocations())
+            .await?;
+    }
+    let is_settled = applied.as_ref().is_some_and(|applied| applied.is_settled);
+    pass.applied = applied;
+    let latest = history.latest().map(|latest| latest.number);
+    let current = pass.current.as_ref().map(|(version, _)| version.number);
+    if is_settled && latest == current {
+        shell
+            .prune_history(installation, claim.claim.versions, &shelf, &history)
+            .await?;
     }
     // Last, so that nothing waits for a registry.
     if let Some(current) = pass.current.as_ref().filter(|_| pass.is_current) {
