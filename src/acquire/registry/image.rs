@@ -24,6 +24,7 @@ const CONFIGURATION_LIMIT: u64 = 4 * 1024 * 1024;
 const LAYERS_LIMIT: u64 = 64 * 1024 * 1024;
 /// How long it may take.
 const LOOKING: Duration = Duration::from_secs(30);
+/// One layer in memory, whoever asks.
 static ONE_AT_A_TIME: Semaphore = Semaphore::const_new(1);
 
 /// The digest and the configuration of the image: of an index the index's own digest, and the configuration of its Linux
@@ -66,8 +67,7 @@ pub(super) async fn inspect(transport: &Transport, access: &Access) -> Result<Im
 /// The numbers of `user`, from the layers of its image. Unknown where they are too large or cannot be had: an image runs
 /// without that.
 async fn look_up(session: &mut Session<'_>, layers: &[Descriptor], user: &str) -> Option<RunsAs> {
-    // One layer in memory, whoever asks.
-    let _turn = ONE_AT_A_TIME.acquire().await.ok()?;
+    let mut turn = ONE_AT_A_TIME.acquire().await.ok()?;
     let mut accounts = Accounts::default();
     let mut rest = LAYERS_LIMIT;
     for layer in layers.iter().rev() {
@@ -80,12 +80,14 @@ async fn look_up(session: &mut Session<'_>, layers: &[Descriptor], user: &str) -
             .ok()?;
         rest -= layer.size();
         let media_type = layer.media_type().clone();
+        // The turn goes along: what nobody waits for any more has its layer in memory until it ends.
         let unpacked = tokio::task::spawn_blocking(move || {
-            accounts.read(&media_type, &bytes).map(|()| accounts)
+            let read = accounts.read(&media_type, &bytes);
+            (turn, read.map(|()| accounts))
         });
-        accounts = unpacked
-            .await
-            .ok()?
+        let read;
+        (turn, read) = unpacked.await.ok()?;
+        accounts = read
             .inspect_err(|error| tracing::info!(user, %error, "the image's user is not known"))
             .ok()?;
     }
