@@ -177,7 +177,7 @@ pub fn rollback(
         spec: json!({"rollback": {"record": version, "token": token}}),
         fields: vec![way(&["rollback", "record"]), way(&["rollback", "token"])],
         said: format!(
-            "rolls back to version {version}; credentials stay rotated, and it holds until the spec changes something or names it no more"
+            "rolls back to version {version}; credentials stay rotated, and it holds until spec.rollback or the source of the blueprint is another"
         ),
     }))
 }

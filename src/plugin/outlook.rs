@@ -12,6 +12,7 @@ use crate::acquire::variable::{Offered, ValueSource};
 use crate::acquire::{Findings, Reader, Unavailable};
 use crate::api::{Installation, ResolutionRecord};
 use crate::contract::Published;
+use crate::contract::blueprint::parameter::Supply;
 use crate::contract::contracts::Contracts;
 use crate::resolution::record::{Record, SourceKind};
 
@@ -223,10 +224,8 @@ fn offered(contracts: &Contracts) -> Value {
         })
         .collect();
     let parameters = contracts.blueprint.spec.parameters.iter();
-    let generated = parameters.filter(|(_, parameter)| {
-        use crate::contract::blueprint::parameter::Supply;
-        matches!(parameter.supply(), Supply::Generated(_))
-    });
+    let generated =
+        parameters.filter(|(_, parameter)| matches!(parameter.supply(), Supply::Generated(_)));
     json!({
         "blueprintDigest": contracts.digest, "components": components,
         "credentials": named(generated.map(|(name, _)| name)),
