@@ -26,7 +26,13 @@ const PRECIOUS: [&str; 4] = [
 impl TestNamespace {
     /// An operator that has seen what there is, and is told nothing more.
     async fn lagging(&self) -> Operator {
+        self.lagging_after(async || ()).await
+    }
+
+    /// An operator that has done `work`, and is told nothing more.
+    async fn lagging_after(&self, work: impl AsyncFnOnce()) -> Operator {
         let operator = self.operator().await.through_proxy(self).await.start();
+        work().await;
         self.wait_until_quiet().await;
         operator.proxy().watches.hold(PRECIOUS);
         operator
@@ -86,13 +92,11 @@ async fn what_another_has_installed_is_found_whatever_the_caches_say() {
 #[tokio::test]
 async fn a_spec_that_a_cache_still_holds_undoes_nothing() {
     let test = TestNamespace::new("stale-spec").await;
-    let lagging = {
-        let operator = test.operator().await.through_proxy(&test).await.start();
-        test.install_wiki().await;
-        test.wait_until_quiet().await;
-        operator.proxy().watches.hold(PRECIOUS);
-        operator
-    };
+    let lagging = test
+        .lagging_after(async || {
+            test.install_wiki().await;
+        })
+        .await;
     test.meanwhile(async || test.rotate().await).await;
     let before = test.stock().await;
     test.heal_a_deployment().await;
@@ -108,13 +112,11 @@ async fn a_spec_that_a_cache_still_holds_undoes_nothing() {
 #[tokio::test]
 async fn an_installation_that_a_cache_still_holds_is_not_the_one_of_today() {
     let test = TestNamespace::new("stale-name").await;
-    let lagging = {
-        let operator = test.operator().await.through_proxy(&test).await.start();
-        test.install_wiki().await;
-        test.wait_until_quiet().await;
-        operator.proxy().watches.hold(PRECIOUS);
-        operator
-    };
+    let lagging = test
+        .lagging_after(async || {
+            test.install_wiki().await;
+        })
+        .await;
     let password = test.stock().await.password(PASSWORD, 0);
     test.meanwhile(async || {
         test.delete("wiki").await;
@@ -198,14 +200,12 @@ async fn an_identity_that_another_took_unseen_is_in_use() {
 async fn versions_that_another_has_pruned_unseen_are_not_taken_for_lost() {
     let test = TestNamespace::new("stale-prune").await;
     let _rollout = test.pods_become_ready();
-    let lagging = {
-        let operator = test.operator().await.through_proxy(&test).await.start();
-        test.install_wiki().await;
-        test.rotate().await;
-        test.wait_until_quiet().await;
-        operator.proxy().watches.hold(PRECIOUS);
-        operator
-    };
+    let lagging = test
+        .lagging_after(async || {
+            test.install_wiki().await;
+            test.rotate().await;
+        })
+        .await;
     test.meanwhile(async || {
         test.merge("wiki", json!({"spec": {"historyLimit": 0}}))
             .await;

@@ -4,19 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use installation_operator::api::names::{
-    IDENTITY_LABEL, INSTALLATION_LABEL, Precious, RecordState, STATE_ANNOTATION,
+    IDENTITY_LABEL, INSTALLATION_LABEL, RecordState, STATE_ANNOTATION,
 };
 use installation_operator::api::{Installation, ResolutionRecord};
 use installation_operator::controller::claim::Claim;
 use installation_operator::controller::history::History;
 use installation_operator::controller::journal::Rollout;
-use installation_operator::controller::precious;
 use installation_operator::controller::shelf::Shelf;
 use installation_operator::materialize::metadata::Owner;
 use installation_operator::materialize::objects;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
-use kube::ResourceExt as _;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Resource, ResourceExt as _};
 
 use super::TestNamespace;
 
@@ -49,35 +49,27 @@ impl TestNamespace {
     }
 
     async fn state(&self) -> State {
-        let mut shelves: BTreeMap<String, Shelf> = BTreeMap::new();
-        let mut environments = BTreeMap::new();
-        for secret in self.list::<Secret>().await {
-            if secret.labels().contains_key(INSTALLATION_LABEL) {
-                environments.insert(secret.name_any(), secret);
-                continue;
-            }
-            let Some(identity) = secret.labels().get(IDENTITY_LABEL).cloned() else {
-                continue;
-            };
-            let shelf = shelves.entry(identity).or_default();
-            match precious::kind(&secret) {
-                Some(Precious::Claim) => shelf.claim = Some(secret),
-                Some(Precious::Credential) => shelf.credentials.push(secret),
-                Some(Precious::Source) => shelf.sources.push(secret),
-                Some(Precious::Snapshot) => shelf.snapshots.push(secret),
-                Some(Precious::Record | Precious::Hostname) | None => {}
-            }
+        let (secrets, records) = (
+            self.list::<Secret>().await,
+            self.list::<ResolutionRecord>().await,
+        );
+        let volumes = self.list::<PersistentVolumeClaim>().await;
+        let metadata = secrets.iter().map(Resource::meta);
+        let metadata = metadata.chain(records.iter().map(Resource::meta));
+        let metadata = metadata.chain(volumes.iter().map(Resource::meta));
+        let identity =
+            |metadata: &ObjectMeta| metadata.labels.as_ref()?.get(IDENTITY_LABEL).cloned();
+        let identities: BTreeSet<String> = metadata.filter_map(identity).collect();
+        let mut shelves = BTreeMap::new();
+        for identity in identities {
+            let shelf = Shelf::read(&self.client(), &self.name, &identity).await;
+            shelves.insert(identity, shelf.expect("what is of an identity"));
         }
-        for record in self.list::<ResolutionRecord>().await {
-            if let Some(identity) = record.labels().get(IDENTITY_LABEL).cloned() {
-                shelves.entry(identity).or_default().records.push(record);
-            }
-        }
-        for volume in self.list::<PersistentVolumeClaim>().await {
-            if let Some(identity) = volume.labels().get(IDENTITY_LABEL).cloned() {
-                shelves.entry(identity).or_default().volumes.push(volume);
-            }
-        }
+        let environments = secrets.into_iter();
+        let environments = environments
+            .filter(|secret| secret.labels().contains_key(INSTALLATION_LABEL))
+            .map(|secret| (secret.name_any(), secret))
+            .collect();
         let deployments = self.list::<Deployment>().await.into_iter();
         let sets = self.list::<StatefulSet>().await.into_iter();
         let deployments = deployments.map(|found| ("Deployment", found.metadata));
