@@ -91,7 +91,7 @@ impl Redeploy {
 
 /// Go back to the selections of an earlier version, as a new version.
 ///
-/// Credentials stay rotated. It holds until the spec changes something, or spec.rollback is taken away.
+/// Credentials stay rotated. It holds until spec.rollback or the source of the blueprint is another.
 #[derive(Debug, Args)]
 pub struct Rollback {
     /// The Installation.
