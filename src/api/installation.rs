@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::core::cel::{Rule, validate};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::condition::ConditionType;
 use super::names;
 use super::status::InstallationStatus;
 
@@ -311,6 +313,11 @@ impl Installation {
             .as_deref()
             .or(self.metadata.name.as_deref())
             .unwrap_or_default()
+    }
+
+    /// A condition of its status, if that has it.
+    pub fn condition(&self, of: ConditionType) -> Option<&Condition> {
+        self.status.as_ref()?.condition(of)
     }
 }
 

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::Display;
 
+use super::condition::ConditionType;
+
 /// The most entries that a list in status holds.
 pub const LIST_LIMIT: usize = 100;
 
@@ -64,6 +66,14 @@ pub struct InstallationStatus {
     /// The length of each list that was cut, and of those that were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub totals: Option<Totals>,
+}
+
+impl InstallationStatus {
+    /// The condition `of`, if there is one.
+    pub fn condition(&self, of: ConditionType) -> Option<&Condition> {
+        let mut conditions = self.conditions.iter();
+        conditions.find(|condition| condition.type_ == of.as_ref())
+    }
 }
 
 /// One diagnostic.

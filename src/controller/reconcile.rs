@@ -345,12 +345,8 @@ async fn advance(
 fn is_news(installation: &Installation, pass: &Pass) -> bool {
     let seen = installation.status.as_ref();
     let generation = seen.map(|status| status.observed_generation);
-    let is_applied = seen.is_some_and(|status| {
-        let mut conditions = status.conditions.iter();
-        conditions.any(|condition| {
-            condition.type_ == ConditionType::Materialized.as_ref() && condition.status == "True"
-        })
-    });
+    let materialized = installation.condition(ConditionType::Materialized);
+    let is_applied = materialized.is_some_and(|condition| condition.status == "True");
     pass.current.as_ref().map(|(version, _)| version.number) != told(installation)
         || generation != installation.metadata.generation
         || !is_applied

@@ -128,10 +128,7 @@ fn announcement(
     after: &InstallationStatus,
 ) -> Option<(Reason, String)> {
     let ready = |status: &InstallationStatus| {
-        let found = status
-            .conditions
-            .iter()
-            .find(|condition| condition.type_ == ConditionType::Ready.as_ref());
+        let found = status.condition(ConditionType::Ready);
         found.map(|condition| (condition.reason.clone(), condition.message.clone()))
     };
     let (reason, message) = ready(after)?;

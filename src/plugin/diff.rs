@@ -9,8 +9,8 @@ use super::ask::refused;
 use super::outlook::{Outlook, outlook};
 use super::output::{Format, Output, print};
 use super::session::{Session, Subject};
+use super::view::plain;
 use super::view::records::{Difference, differences, heading, lines, version, words};
-use super::view::{condition, plain};
 use crate::api::ResolutionRecord;
 use crate::api::condition::ConditionType;
 use crate::cli::Ended;
@@ -95,7 +95,7 @@ impl Diff {
                 self.name
             )));
         };
-        let said = condition(installation, ConditionType::UpdateAvailable);
+        let said = installation.condition(ConditionType::UpdateAvailable);
         let said = said.filter(|said| said.status == "True");
         let outlook = outlook(session, installation, current).await?;
         let differs = said.is_some() || !outlook.differences.is_empty();

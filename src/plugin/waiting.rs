@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::ask::{Ask, refused};
 use super::session::Session;
-use super::view::{condition, plain};
+use super::view::plain;
 use crate::api::Installation;
 use crate::api::condition::ConditionType;
 use crate::api::reason::Reason;
@@ -87,11 +87,11 @@ fn look(found: &Installation, generation: i64, goal: Goal) -> Look {
     if status.is_none_or(|status| status.observed_generation < generation) {
         return Look::NotYet("the operator has not seen the change yet".to_owned());
     }
-    let Some(ready) = condition(found, ConditionType::Ready) else {
+    let Some(ready) = found.condition(ConditionType::Ready) else {
         return Look::NotYet("its condition Ready".to_owned());
     };
     let why = format!("{}: {}", plain(&ready.reason), plain(&ready.message));
-    let stalled = condition(found, ConditionType::Stalled);
+    let stalled = found.condition(ConditionType::Stalled);
     let is_stalled = stalled.is_some_and(|stalled| stalled.status == "True");
     match goal {
         Goal::Ready if ready.status == "True" => Look::There,

@@ -171,18 +171,14 @@ impl TestNamespace {
 
 /// The status and the reason of a condition; empty where it is absent.
 pub fn condition(installation: &Installation, of: ConditionType) -> (&str, &str) {
-    find(installation, of).map_or(("", ""), |found| (&found.status, &found.reason))
+    let found = installation.condition(of);
+    found.map_or(("", ""), |found| (&found.status, &found.reason))
 }
 
 /// What a condition says in words.
 pub fn message(installation: &Installation, of: ConditionType) -> &str {
-    find(installation, of).map_or("", |found| &found.message)
-}
-
-fn find(installation: &Installation, of: ConditionType) -> Option<&Condition> {
-    let status = installation.status.as_ref()?;
-    let mut all = status.conditions.iter();
-    all.find(|found| found.type_ == of.as_ref())
+    let found = installation.condition(of);
+    found.map_or("", |found| &found.message)
 }
 
 /// Ready, Reconciling and Stalled, as GitOps tools read them.
@@ -199,8 +195,5 @@ pub fn conditions(installation: &Installation) -> [String; 3] {
 fn current(installation: &Installation, condition: ConditionType) -> Option<&Condition> {
     let status = installation.status.as_ref()?;
     let newest = Some(status.observed_generation) == installation.metadata.generation;
-    status
-        .conditions
-        .iter()
-        .find(|found| newest && found.type_ == condition.as_ref())
+    installation.condition(condition).filter(|_| newest)
 }

@@ -4,9 +4,9 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::age::age;
+use super::plain;
 use super::style::{OPEN, of_status, paint};
 use super::table::table;
-use super::{condition, plain};
 use crate::api::Installation;
 use crate::api::condition::ConditionType;
 
@@ -41,8 +41,8 @@ pub fn list(installations: &[Installation], everywhere: bool, now: Timestamp) ->
 
 fn row(installation: &Installation, now: Timestamp) -> Vec<String> {
     let nothing = || "-".to_owned();
-    let ready = condition(installation, ConditionType::Ready);
-    let update = condition(installation, ConditionType::UpdateAvailable);
+    let ready = installation.condition(ConditionType::Ready);
+    let update = installation.condition(ConditionType::UpdateAvailable);
     let status = installation.status.clone().unwrap_or_default();
     let blueprint = status.blueprint.as_ref();
     let ready_nodes = status.nodes.iter().filter(|node| node.state == "Ready");

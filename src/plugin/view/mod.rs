@@ -15,18 +15,6 @@ pub mod style;
 pub mod table;
 pub mod tree;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-
-use crate::api::Installation;
-use crate::api::condition::ConditionType;
-
-/// A condition of an Installation.
-pub fn condition(installation: &Installation, of: ConditionType) -> Option<&Condition> {
-    let status = installation.status.as_ref()?;
-    let mut conditions = status.conditions.iter();
-    conditions.find(|condition| condition.type_ == of.as_ref())
-}
-
 /// `text` on one line, without what a terminal would obey.
 pub fn plain(text: &str) -> String {
     text.chars()

@@ -6,8 +6,8 @@ use kube::ResourceExt;
 use super::age::age;
 use super::branch::Branch;
 use super::nodes::nodes;
+use super::plain;
 use super::style::{BAD, FAINT, GOOD, OPEN, STRONG, of_status, paint};
-use super::{condition, plain};
 use crate::api::condition::ConditionType;
 use crate::api::status::{InstallationStatus, StatusDeferred, StatusDiagnostic};
 use crate::api::{Installation, names};
@@ -60,7 +60,7 @@ pub fn tree(installation: &Installation, now: Timestamp) -> String {
 
 fn headline(installation: &Installation, now: Timestamp) -> String {
     let name = paint(STRONG, &installation.name_any());
-    let ready = condition(installation, ConditionType::Ready);
+    let ready = installation.condition(ConditionType::Ready);
     let ready = match ready {
         Some(ready) => format!(
             "Ready={} {}",
@@ -241,7 +241,7 @@ fn connections(status: &InstallationStatus) -> Vec<Branch> {
 }
 
 fn update(installation: &Installation, now: Timestamp) -> Option<Branch> {
-    let told = condition(installation, ConditionType::UpdateAvailable)?;
+    let told = installation.condition(ConditionType::UpdateAvailable)?;
     (told.status == "True").then(|| {
         let since = age(Some(told.last_transition_time.0), now);
         let name = installation.name_any();
